@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bitsweep/format.h"
+#include "bitsweep/model.h"
+#include "bitsweep/quantizer.h"
+#include "bitsweep/tensor.h"
+
+namespace bitsweep {
+
+namespace simulate {
+class Engine;
+}
+
+struct SimulationOptions {
+  Format parameter_format = Format::integer(8);
+  Format activation_format = Format::integer(8);
+  Scheme scheme = Scheme::kMinMax;
+  std::string rules = "default";  ///< alias or path of a rules file
+  std::vector<std::string> providers = {"CPUExecutionProvider"};
+  int num_threads = 0;  ///< threads of one run; 0: one per core
+  std::filesystem::path ort_library;  ///< libonnxruntime to open; empty: searched
+  std::vector<std::filesystem::path> custom_op_libraries;
+};
+
+/// One row of Simulation::describe(): a tensor and what the simulation does with it.
+struct TensorReport {
+  std::string tensor;
+  std::string status;  ///< "quantized", "tied", "off" or "float"
+  std::string role;    ///< "parameter", "activation"; empty for tensors left in float
+  std::string format;  ///< e.g. "int8 symmetric per-channel(0)"
+  std::string tied_to;
+  std::string reason;  ///< rule that decided
+};
+
+/// An operator with its quantizers, as the sensitivity tools group them.
+struct OperatorInfo {
+  std::string name;
+  std::string type;
+  std::vector<std::string> inputs;      ///< tensor names, statics included
+  std::vector<std::string> outputs;
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< (tensor, kind)
+  std::int64_t macs = 0;  ///< multiply-accumulates of one sample; 0 before shapes were observed
+};
+
+/// A float model with quantizers that can be switched, re-encoded and calibrated without a rebuild.
+///
+/// The model given stays untouched. Runs use the quantizers' current settings. Not thread-safe.
+class Simulation {
+ public:
+  /// @throws Error(kInvalidModel | kRuntime | kInvalidArgument): ONNX Runtime refuses the model, a library or provider
+  /// is missing, the model already holds Q/DQ nodes.
+  explicit Simulation(Model model, SimulationOptions options = {});
+  ~Simulation();
+  Simulation(Simulation&&) noexcept;
+  Simulation& operator=(Simulation&&) noexcept;
+
+  const Model& model() const;
+  const SimulationOptions& options() const;
+
+  /// Tensor names with a quantizer, parameters first: the order of every table.
+  const std::vector<std::string>& tensor_names() const;
+  const std::vector<std::string>& parameter_names() const;
+  const std::vector<std::string>& activation_names() const;
+  /// Producer-less non-parameter tensors among the activations (graph inputs and constants met as inputs).
+  const std::vector<std::string>& input_quantizer_names() const;
+
+  /// Quantizer of a tensor; tied tensors give the same object. @throws Error(kNotFound).
+  std::shared_ptr<Quantizer> quantizer(const std::string& tensor) const;
+  void set_quantizer(const std::string& tensor, std::shared_ptr<Quantizer> quantizer);
+
+  const std::vector<OperatorInfo>& operators() const;
+  std::vector<TensorReport> describe() const;
+
+  /// Checks names, types, ranks and fixed dimensions of a sample. @throws Error(kInvalidData).
+  void check_feed(const Feed& feed) const;
+
+  /// Outputs (file order) of the model with the enabled quantizers. Inside a calibration: observes and returns the
+  /// outputs of the model with quantized parameters.
+  /// @throws Error(kNotReady) when an enabled quantizer has no encoding.
+  std::vector<Tensor> run(const Feed& feed);
+  /// Outputs of the float model.
+  std::vector<Tensor> run_float(const Feed& feed);
+
+  /// Calibration: begin, run() each sample, then finish (or abort: puts the old encodings back).
+  void begin_calibration();
+  void finish_calibration();
+  void abort_calibration();
+  bool calibrating() const;
+  /// Tensors in which calibration met NaN or infinite values, with their number.
+  std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
+
+  /// For the modules of the library.
+  simulate::Engine& engine() const { return *engine_; }
+
+ private:
+  std::unique_ptr<simulate::Engine> engine_;
+};
+
+}  // namespace bitsweep
