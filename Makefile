@@ -1,0 +1,78 @@
+# The two commands a visitor needs are `make demo` and `make test`; `make help` lists the rest.
+# Everything is installed first (scripts/setup.sh) and only once: the second run is quick.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Compiles in parallel; make's own -j would mix the output of the steps.
+.NOTPARALLEL:
+
+JOBS ?= $(shell nproc)
+# Warnings are errors on demand: a visitor's newer compiler must not stop them.
+WERROR ?= OFF
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# Objects of all builds, the wheel's too, are shared in one cache although their folders differ.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+# pip writes no notices between the test results.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+PYTHON_BUILD_INPUTS := pyproject.toml CMakeLists.txt requirements-dev.txt \
+	$(shell find src include cmake python/src python/CMakeLists.txt -type f -not -path '*/node_modules/*' -not -name '*_test.cc' 2>/dev/null)
+
+.PHONY: help setup build python test test-cpp test-python demo lint format asan golden clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+
+setup: ## install what is missing: Debian packages, headers, .venv
+	@scripts/setup.sh
+
+build: setup ## build the library, the command and the C++ tests
+	@cmake --preset release -DBITSWEEP_WERROR=$(WERROR) --log-level=WARNING
+	@cmake --build --preset release
+
+python: setup .venv/.bitsweep-installed ## install the Python package into .venv, editable
+
+# An editable install: changes of .py files show at once, only changes of C++ come back here.
+.venv/.bitsweep-installed: $(PYTHON_BUILD_INPUTS) | setup
+	@echo "building the Python package"
+	@pip install --quiet --no-build-isolation --no-deps --editable . -Ccmake.define.BITSWEEP_WERROR=$(WERROR)
+	@touch $@
+
+test-cpp: build ## the C++ tests
+	@ctest --preset release -j $(JOBS)
+
+test-python: python ## the Python tests
+	@python -m pytest -q
+
+test: test-cpp test-python ## all tests, C++ and Python
+
+demo: build python ## sweep a real model: ranked table, demo/results.json and demo/report.html
+	@scripts/demo.sh
+
+lint: build ## formatting, clang-tidy, ruff, mypy, layers
+	@scripts/lint.sh
+
+format: setup ## format C++ and Python in place
+	@git ls-files '*.h' '*.cc' | xargs -r clang-format-19 -i
+	@ruff format --quiet . && ruff check --quiet --fix .
+
+asan: setup ## C++ tests under the address and undefined-behaviour sanitizers
+	@cmake --preset asan -DBITSWEEP_WERROR=$(WERROR) --log-level=WARNING
+	@cmake --build --preset asan
+	@ctest --preset asan -j $(JOBS)
+
+# Numbers measured with the reference; they live outside the repository.
+GOLDEN ?= ../shared/golden
+GOLDEN_KIND ?= foundation
+golden: python ## compare with the reference's numbers (GOLDEN=folder)
+	@python $(GOLDEN)/check.py --kind $(GOLDEN_KIND)
+
+clean: ## remove builds and results; .venv and headers stay
+	@rm -rf build demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
