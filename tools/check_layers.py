@@ -32,6 +32,7 @@ FACES = ["cli"]
 # Public header -> the module that implements it.
 PUBLIC = {
     "error.h": "base",
+    "export.h": "base",
     "tensor.h": "base",
     "options.h": "base",
     "model.h": "graph",

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "bitsweep/encoding.h"
+#include "bitsweep/export.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// How observed values become a range.
 enum class Scheme { kMinMax, kTfEnhanced, kPercentile };

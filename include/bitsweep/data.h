@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/model.h"
 #include "bitsweep/sweep.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 struct DataOptions {
   std::int64_t max_samples = -1;  ///< stop after this many; -1: all

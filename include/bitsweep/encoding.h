@@ -4,10 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/format.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// How many encodings a tensor has: one (axis absent), one per channel, or one per block along a second axis.
 struct Granularity {

@@ -3,7 +3,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace bitsweep {
+#include "bitsweep/export.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// Why a call failed. Faces map it to exit codes and exception types.
 enum class ErrorCode {

@@ -3,7 +3,9 @@
 #include <string>
 #include <string_view>
 
-namespace bitsweep {
+#include "bitsweep/export.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// A numeric type that a quantizer can round to: intN (N bits, affine), float16, float32, bfloat16 or an 8-bit float.
 struct Format {

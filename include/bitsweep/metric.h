@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// Which direction of a score is good.
 enum class Better { kHigher, kLower };

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// A dimension of a declared shape: a fixed size, or a symbol (size -1) with an optional name.
 struct Dimension {
@@ -60,7 +61,7 @@ class Model {
   /// SHA-256 over graph and weights, independent of the file's path; hexadecimal.
   std::string content_hash() const;
 
-  struct Impl;  // protobuf stays in src/graph
+  struct BITSWEEP_HIDDEN Impl;  // protobuf stays in src/graph
   const std::shared_ptr<const Impl>& impl() const { return impl_; }
   explicit Model(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 

@@ -8,9 +8,10 @@
 
 #include "bitsweep/calibration.h"
 #include "bitsweep/encoding.h"
+#include "bitsweep/export.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// LPBQ: block scales that are integer multiples of a per-channel scale. Source: spec section 3.1 (low-power blockwise).
 struct Lpbq {

@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/sweep.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// What a sensitivity page shows: one point per entry, x in the order given.
 struct SensitivityPage {

@@ -8,16 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/format.h"
 #include "bitsweep/model.h"
 #include "bitsweep/quantizer.h"
 #include "bitsweep/tensor.h"
 
-namespace bitsweep {
-
-namespace simulate {
+namespace bitsweep::simulate {
 class Engine;
 }
+
+namespace BITSWEEP_EXPORT bitsweep {
 
 struct SimulationOptions {
   Format parameter_format = Format::integer(8);

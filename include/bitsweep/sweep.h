@@ -7,10 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "bitsweep/export.h"
 #include "bitsweep/metric.h"
 #include "bitsweep/simulation.h"
 
-namespace bitsweep {
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// Gives samples one after another; false at the end. Called from one thread. `rewind` starts over.
 class SampleSource {

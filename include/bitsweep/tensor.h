@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace bitsweep {
+#include "bitsweep/export.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// Element types, numbered as TensorProto.DataType of ONNX.
 enum class DataType : std::int32_t {
