@@ -2,10 +2,13 @@
 
 #include <cstddef>
 
-// Plain signatures only: these files are compiled once per instruction set, so no inline function may leak out.
+// Plain signatures only: these files are compiled once per instruction set, so no inline function
+// may leak out. In every function `y` may equal `x`; any other overlap is not allowed. No pointer
+// needs an alignment.
 namespace bitsweep::kernels {
 
-/// Affine grid of one cell in float32: y = delta * (round_half_away(clamp(x, min, max) / delta - offset) + offset).
+/// Affine grid of one cell in float32: y = delta * (round_half_away(clamp(x, min, max) / delta -
+/// offset) + offset). `offset` must not be -0.0, so that a rounded zero is +0.0 on every path.
 struct AffineGrid {
   float min;
   float max;
@@ -13,23 +16,60 @@ struct AffineGrid {
   float offset;
 };
 
-/// y[i] = grid(x[i]) for i in [0, n); y may equal x. NaN stays NaN (a difference from the reference implementation,
-/// which turns NaN into the minimum of the range); infinities saturate.
-using FakeQuantFn = void (*)(const float* x, float* y, std::size_t n, const AffineGrid& grid);
+/// One grid per element: four arrays of the length of the data.
+struct AffineRow {
+  const float* min;
+  const float* max;
+  const float* delta;
+  const float* offset;
+};
 
-/// Lowest and highest finite value of x[0..n) merged into *low and *high; returns how many values were not finite.
+/// An 8-bit float: largest value, bits of the mantissa and exponent of the smallest normal value.
+struct Float8Layout {
+  float largest;
+  int mantissa_bits;
+  int min_exponent;
+};
+
+/// y[i] = grid(x[i]) for i in [0, n). NaN stays NaN (a difference from the reference
+/// implementation, which turns NaN into the minimum of the range); infinities saturate.
+using FakeQuantFn = void (*)(const float* x, float* y, std::size_t n, const AffineGrid& grid);
+/// The same with grid i for element i.
+using FakeQuantRowFn = void (*)(const float* x, float* y, std::size_t n, const AffineRow& grids);
+
+/// Rounds to a 16-bit float and back, to nearest even; overflow gives infinity.
+using CastFn = void (*)(const float* x, float* y, std::size_t n);
+
+/// y = round_half_even(clamp(x / scale, -largest, largest) / step) * step * scale, step = spacing
+/// of the format there.
+using Float8Fn = void (*)(const float* x, float* y, std::size_t n, float scale,
+                          const Float8Layout& layout);
+using Float8RowFn = void (*)(const float* x, float* y, std::size_t n, const float* scales,
+                             const Float8Layout& layout);
+
+/// Lowest and highest finite value of x[0..n) merged into *low and *high; returns how many values
+/// were not finite.
 using MinMaxFn = std::size_t (*)(const float* x, std::size_t n, float* low, float* high);
+/// Merges x[i] into low[i] and high[i]; returns how many values were not finite.
+using MinMaxRowFn = std::size_t (*)(const float* x, std::size_t n, float* low, float* high);
 
 struct KernelTable {
   const char* name;
   FakeQuantFn fake_quant;
+  FakeQuantRowFn fake_quant_row;
+  CastFn cast_float16;
+  CastFn cast_bfloat16;
+  Float8Fn float8;
+  Float8RowFn float8_row;
   MinMaxFn min_max;
+  MinMaxRowFn min_max_row;
 };
 
 /// The best table of this CPU; BITSWEEP_FORCE_ISA=reference|sse2|avx2|avx512 pins one.
+/// @throws Error(kInvalidArgument) when the pinned one is unknown or this CPU cannot run it.
 const KernelTable& kernels();
 
-/// Every table this CPU can run, the reference first.
+/// Every table this CPU can run, from the reference to the best.
 const KernelTable* const* available_kernels(std::size_t* count);
 
 }  // namespace bitsweep::kernels

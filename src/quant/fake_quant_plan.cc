@@ -1,0 +1,209 @@
+#include "quant/fake_quant_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "base/half.h"
+#include "bitsweep/error.h"
+#include "quant/formats/float8.h"
+
+namespace bitsweep {
+namespace {
+
+// Shorter runs than this go through the kernel that takes one grid per element.
+constexpr std::int64_t kShortRun = 32;
+// Elements handled at once where grids are spread out or 16-bit floats widened: the buffers stay in
+// the first cache.
+constexpr std::int64_t kChunk = 1024;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+  throw Error(ErrorCode::kInvalidArgument, "fake_quant", what, fix);
+}
+
+}  // namespace
+
+FakeQuantPlan::FakeQuantPlan(const Encoding& encoding)
+    : format_(encoding.format), granularity_(encoding.granularity), grid_(encoding.grid) {
+  if (!format_.needs_encoding())
+    refuse("format " + format_.name() + " takes no encoding", "drop the encoding");
+  if (!format_.is_integer()) float8_ = float8_layout(format_.kind);
+  const auto num_cells = static_cast<std::size_t>(num_elements(grid_));
+  if (encoding.cells.size() != num_cells) {
+    refuse(fmt::format("an encoding has {} cells for a grid of shape {}", encoding.cells.size(),
+                       shape_text(grid_)),
+           fmt::format("give {}", num_cells));
+  }
+  for (std::vector<float>* column : {&min_, &max_, &delta_, &offset_}) column->reserve(num_cells);
+  for (const AffineEncoding& cell : encoding.cells) {
+    const auto delta = static_cast<float>(cell.delta);
+    if (!(delta > 0.0F) || !std::isfinite(delta)) {
+      refuse(fmt::format("an encoding has delta {}", cell.delta),
+             "give a positive number that float32 can hold");
+    }
+    min_.push_back(static_cast<float>(cell.min));
+    max_.push_back(static_cast<float>(cell.max));
+    delta_.push_back(delta);
+    offset_.push_back(static_cast<float>(cell.offset) +
+                      0.0F);  // never -0.0: the kernels rely on it
+  }
+}
+
+FakeQuantPlan::FakeQuantPlan(const Format& format) : format_(format) {
+  if (format.needs_encoding())
+    refuse("format " + format.name() + " needs an encoding", "calibrate or load one");
+}
+
+GridLayout FakeQuantPlan::layout(const Shape& shape) const {
+  if (grid_ != grid_shape(granularity_, shape)) {
+    refuse(fmt::format("an encoding grid of shape {} does not fit a tensor of shape {}",
+                       shape_text(grid_), shape_text(shape)),
+           "calibrate again with this shape");
+  }
+  return GridLayout(granularity_, shape);
+}
+
+void FakeQuantPlan::apply(const float* in, float* out, const Shape& shape) const {
+  apply_range(in, out, shape, 0, num_elements(shape));
+}
+
+void FakeQuantPlan::apply_range(const float* in, float* out, const Shape& shape, std::int64_t begin,
+                                std::int64_t end) const {
+  if (begin < end) process(layout(shape), in + begin, out + begin, begin, end);
+}
+
+void FakeQuantPlan::apply_typed(DataType type, const void* in, void* out, const Shape& shape,
+                                std::int64_t begin, std::int64_t end) const {
+  if (!is_quantizable_type(type)) {
+    refuse("elements of type " + std::string(data_type_name(type)) + " cannot be fake-quantized",
+           "quantize float32, float16 or bfloat16 tensors only");
+  }
+  if (begin >= end) return;
+  if (type == DataType::kFloat) {
+    apply_range(static_cast<const float*>(in), static_cast<float*>(out), shape, begin, end);
+    return;
+  }
+  const auto* from = static_cast<const std::uint16_t*>(in);
+  auto* to = static_cast<std::uint16_t*>(out);
+  const bool half = type == DataType::kFloat16;
+  const Format::Kind same = half ? Format::Kind::kFloat16 : Format::Kind::kBfloat16;
+  if (format_.kind == same || format_.kind == Format::Kind::kFloat32) {
+    if (from != to)
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(*to));
+    return;
+  }
+  const GridLayout grid_layout = layout(shape);
+  std::array<float, kChunk> buffer;
+  for (std::int64_t i = begin; i < end; i += kChunk) {
+    const std::int64_t stop = std::min(end, i + kChunk);
+    const auto n = static_cast<std::size_t>(stop - i);
+    half ? half_to_float(from + i, buffer.data(), n)
+         : bfloat16_to_float(from + i, buffer.data(), n);
+    process(grid_layout, buffer.data(), buffer.data(), i, stop);
+    half ? float_to_half(buffer.data(), to + i, n) : float_to_bfloat16(buffer.data(), to + i, n);
+  }
+}
+
+void FakeQuantPlan::process(const GridLayout& layout, const float* in, float* out,
+                            std::int64_t begin, std::int64_t end) const {
+  const auto n = static_cast<std::size_t>(end - begin);
+  switch (format_.kind) {
+    case Format::Kind::kFloat32:
+      if (in != out) std::memcpy(out, in, n * sizeof(float));
+      return;
+    case Format::Kind::kFloat16:
+      kernels::kernels().cast_float16(in, out, n);
+      return;
+    case Format::Kind::kBfloat16:
+      kernels::kernels().cast_bfloat16(in, out, n);
+      return;
+    case Format::Kind::kInt:
+    case Format::Kind::kFloat8E4M3FN:
+    case Format::Kind::kFloat8E5M2:
+      break;
+  }
+  const std::int64_t run_length = layout.run_length();
+  if (run_length >= kShortRun || layout.num_cells() == 1) {
+    layout.for_each_run(begin, end, [&](std::int64_t cell, std::int64_t first, std::int64_t count) {
+      process_one_grid(in + (first - begin), out + (first - begin), static_cast<std::size_t>(count),
+                       static_cast<std::size_t>(cell));
+    });
+    return;
+  }
+  layout.for_each_row(
+      begin, end,
+      [&](std::int64_t cell, std::int64_t column, std::int64_t first, std::int64_t count) {
+        if (run_length == 1) {
+          process_row(in + (first - begin), out + (first - begin), static_cast<std::size_t>(count),
+                      static_cast<std::size_t>(cell + column));
+        } else {
+          process_short_runs(in + (first - begin), out + (first - begin), count, cell, column,
+                             run_length);
+        }
+      });
+}
+
+void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
+                                     std::size_t cell) const {
+  if (format_.is_integer()) {
+    kernels::kernels().fake_quant(in, out, n,
+                                  {min_[cell], max_[cell], delta_[cell], offset_[cell]});
+  } else {
+    kernels::kernels().float8(in, out, n, delta_[cell], float8_);
+  }
+}
+
+void FakeQuantPlan::process_row(const float* in, float* out, std::size_t n,
+                                std::size_t first_cell) const {
+  if (format_.is_integer()) {
+    kernels::kernels().fake_quant_row(
+        in, out, n,
+        {&min_[first_cell], &max_[first_cell], &delta_[first_cell], &offset_[first_cell]});
+  } else {
+    kernels::kernels().float8_row(in, out, n, &delta_[first_cell], float8_);
+  }
+}
+
+void FakeQuantPlan::process_short_runs(const float* in, float* out, std::int64_t n,
+                                       std::int64_t first_cell, std::int64_t column,
+                                       std::int64_t run_length) const {
+  std::array<float, kChunk> min;
+  std::array<float, kChunk> max;
+  std::array<float, kChunk> delta;
+  std::array<float, kChunk> offset;
+  std::int64_t cell = first_cell + column / run_length;
+  std::int64_t left = run_length - column % run_length;  // elements until the next cell
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t count = std::min(n - done, kChunk);
+    for (std::int64_t i = 0; i < count;) {
+      const std::int64_t stop = std::min(count, i + left);
+      const auto c = static_cast<std::size_t>(cell);
+      left -= stop - i;
+      for (; i < stop; ++i) {
+        const auto k = static_cast<std::size_t>(i);
+        min[k] = min_[c];
+        max[k] = max_[c];
+        delta[k] = delta_[c];
+        offset[k] = offset_[c];
+      }
+      if (left == 0) {
+        ++cell;
+        left = run_length;
+      }
+    }
+    const auto length = static_cast<std::size_t>(count);
+    if (format_.is_integer()) {
+      kernels::kernels().fake_quant_row(in + done, out + done, length,
+                                        {min.data(), max.data(), delta.data(), offset.data()});
+    } else {
+      kernels::kernels().float8_row(in + done, out + done, length, delta.data(), float8_);
+    }
+    done += count;
+  }
+}
+
+}  // namespace bitsweep

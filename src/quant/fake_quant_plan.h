@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bitsweep/encoding.h"
+#include "bitsweep/format.h"
+#include "bitsweep/tensor.h"
+#include "quant/grid_layout.h"
+#include "quant/kernels/fake_quant.h"
+
+namespace bitsweep {
+
+/// All that fake-quantizing a tensor needs, computed once: float32 grids and their order.
+/// Immutable, so that any number of threads may use one plan at the same time without a lock.
+class FakeQuantPlan {
+ public:
+  /// @throws Error(kInvalidArgument) when the number of cells does not fit the grid, or a scale is
+  /// not positive.
+  explicit FakeQuantPlan(const Encoding& encoding);
+  /// A format without encoding: float16, bfloat16 or float32 (a copy).
+  /// @throws Error(kInvalidArgument) for a format that needs an encoding.
+  explicit FakeQuantPlan(const Format& format);
+
+  const Format& format() const { return format_; }
+
+  /// Fake-quantizes a whole float32 tensor; `out` may equal `in`.
+  /// @throws Error(kInvalidArgument) when the shape does not fit the encoding.
+  void apply(const float* in, float* out, const Shape& shape) const;
+
+  /// Only the elements [begin, end) in flat order; `in` and `out` point to element 0 of the tensor.
+  /// Pieces of one tensor may run at the same time.
+  void apply_range(const float* in, float* out, const Shape& shape, std::int64_t begin,
+                   std::int64_t end) const;
+
+  /// The same for float32, float16 and bfloat16 elements: widened, processed, narrowed to nearest
+  /// even.
+  /// @throws Error(kInvalidArgument) for another element type.
+  void apply_typed(DataType type, const void* in, void* out, const Shape& shape, std::int64_t begin,
+                   std::int64_t end) const;
+
+ private:
+  // `in` and `out` point to element `begin`.
+  void process(const GridLayout& layout, const float* in, float* out, std::int64_t begin,
+               std::int64_t end) const;
+  void process_one_grid(const float* in, float* out, std::size_t n, std::size_t cell) const;
+  void process_row(const float* in, float* out, std::size_t n, std::size_t first_cell) const;
+  void process_short_runs(const float* in, float* out, std::int64_t n, std::int64_t first_cell,
+                          std::int64_t column, std::int64_t run_length) const;
+  GridLayout layout(const Shape& shape) const;
+
+  Format format_;
+  Granularity granularity_;
+  Shape grid_;
+  kernels::Float8Layout float8_ = {};
+  // One entry per cell; the 8-bit floats use only delta_.
+  std::vector<float> min_;
+  std::vector<float> max_;
+  std::vector<float> delta_;
+  std::vector<float> offset_;
+};
+
+}  // namespace bitsweep

@@ -1,0 +1,87 @@
+// The readable loops that define the right answer; the SIMD files must match them bit for bit.
+#include <algorithm>
+#include <cmath>
+
+#include "base/half.h"
+#include "quant/kernels/fake_quant.h"
+
+namespace bitsweep::kernels {
+namespace {
+
+// Not std::clamp or fmin: these comparisons are false for NaN, so NaN passes through.
+float clamp_keep_nan(float x, float low, float high) {
+  const float v = x > high ? high : x;
+  return v < low ? low : v;
+}
+
+float affine(float x, float min, float max, float delta, float offset) {
+  // Divide: x * (1 / delta) rounds some exact half steps differently. The offset goes before the
+  // rounding, so that ties are decided on the non-negative grid: -0.5 steps round up to 0, as 0.5
+  // steps round up to 1.
+  const float v = clamp_keep_nan(x, min, max) / delta - offset;
+  return delta * (std::round(v) + offset);
+}
+
+void fake_quant(const float* x, float* y, std::size_t n, const AffineGrid& grid) {
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = affine(x[i], grid.min, grid.max, grid.delta, grid.offset);
+}
+
+void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& g) {
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = affine(x[i], g.min[i], g.max[i], g.delta[i], g.offset[i]);
+}
+
+void cast_float16(const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = half_to_float(float_to_half(x[i]));
+}
+
+void cast_bfloat16(const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = bfloat16_to_float(float_to_bfloat16(x[i]));
+}
+
+float float8_value(float x, float scale, const Float8Layout& layout) {
+  const float v = clamp_keep_nan(x / scale, -layout.largest, layout.largest);
+  if (v == 0.0F || std::isnan(v)) return v * scale;
+  const int exponent = std::max(std::ilogb(v), layout.min_exponent);
+  const float step = std::ldexp(1.0F, exponent - layout.mantissa_bits);
+  return std::nearbyint(v / step) * step * scale;
+}
+
+void float8(const float* x, float* y, std::size_t n, float scale, const Float8Layout& layout) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = float8_value(x[i], scale, layout);
+}
+
+void float8_row(const float* x, float* y, std::size_t n, const float* scales,
+                const Float8Layout& layout) {
+  for (std::size_t i = 0; i < n; ++i) y[i] = float8_value(x[i], scales[i], layout);
+}
+
+std::size_t min_max_row(const float* x, std::size_t n, float* low, float* high) {
+  std::size_t not_finite = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!std::isfinite(x[i])) {
+      ++not_finite;
+      continue;
+    }
+    // Adding zero turns -0.0 into +0.0: the result must not depend on the order of the elements.
+    low[i] = std::min(low[i], x[i] + 0.0F);
+    high[i] = std::max(high[i], x[i] + 0.0F);
+  }
+  return not_finite;
+}
+
+std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
+  std::size_t not_finite = 0;
+  for (std::size_t i = 0; i < n; ++i) not_finite += min_max_row(x + i, 1, low, high);
+  return not_finite;
+}
+
+}  // namespace
+
+extern const KernelTable kReferenceKernels;
+const KernelTable kReferenceKernels = {"reference",  fake_quant,    fake_quant_row,
+                                       cast_float16, cast_bfloat16, float8,
+                                       float8_row,   min_max,       min_max_row};
+
+}  // namespace bitsweep::kernels

@@ -1,0 +1,211 @@
+// The loops of fake_quant_reference.cc in a form that the compiler turns into vector code, compiled
+// once per instruction set. BITSWEEP_ISA names the namespace. No standard header beyond <cstddef>:
+// an inline function built here for AVX may be the copy that the linker keeps for everyone.
+#include "quant/kernels/fake_quant.h"
+
+// `y` may equal `x`, which the compiler would otherwise guard against by a scalar loop.
+#if defined(__clang__)
+#define BITSWEEP_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BITSWEEP_VECTORIZE _Pragma("GCC ivdep")
+#endif
+
+namespace bitsweep::kernels::BITSWEEP_ISA {
+namespace {
+
+constexpr float kTwoPow23 = 8388608.0F;  // from here on every float is an integer
+constexpr int kMagnitude = 0x7FFFFFFF;
+constexpr int kInfinity = 0x7F800000;
+
+inline int bits_of(float x) { return __builtin_bit_cast(int, x); }
+inline float float_of(int bits) { return __builtin_bit_cast(float, bits); }
+
+// The bits of some NaN overflow, which only unsigned numbers may.
+inline int add(int a, int b) {
+  return static_cast<int>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
+}
+
+inline float clamp_keep_nan(float x, float low, float high) {
+  const float v = x > high ? high : x;
+  return v < low ? low : v;
+}
+
+inline float truncate(float v) {
+#if defined(__SSE4_1__) || !defined(__x86_64__)
+  return __builtin_truncf(v);
+#else
+  // Only values that fit go through the integer, so the conversion is defined for NaN and for
+  // 32-bit grids too.
+  const bool fits = __builtin_fabsf(v) < kTwoPow23;
+  const float through = static_cast<float>(static_cast<int>(fits ? v : 0.0F));
+  return fits ? through : v;
+#endif
+}
+
+// Half away from zero. Adding 0.5 itself is wrong for 0.49999997 (the sum rounds to 1); with the
+// float just below 0.5 the sum reaches the next integer for exact halves only, by rounding to even.
+inline float round_half_away(float v) { return truncate(v + __builtin_copysignf(0.49999997F, v)); }
+
+inline float affine(float x, float min, float max, float delta, float offset) {
+  const float v = clamp_keep_nan(x, min, max) / delta - offset;
+  return delta * (round_half_away(v) + offset);
+}
+
+void fake_quant(const float* x, float* y, std::size_t n, const AffineGrid& grid) {
+  const float min = grid.min;
+  const float max = grid.max;
+  const float delta = grid.delta;
+  const float offset = grid.offset;
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = affine(x[i], min, max, delta, offset);
+}
+
+void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& grids) {
+  const float* min = grids.min;
+  const float* max = grids.max;
+  const float* delta = grids.delta;
+  const float* offset = grids.offset;
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = affine(x[i], min[i], max[i], delta[i], offset[i]);
+}
+
+inline float to_float16(float x) {
+  const int sign = bits_of(x) & ~kMagnitude;
+  const int magnitude = bits_of(x) & kMagnitude;
+  // Normal halves: round the mantissa to 10 bits, ties to even.
+  int rounded = add(magnitude, 0xFFF + ((magnitude >> 13) & 1)) & ~0x1FFF;
+  rounded = rounded >= 0x47800000 ? kInfinity : rounded;  // 65536 and beyond
+  // Subnormal halves are multiples of 2^-24: adding 0.5 rounds there in hardware.
+  const int small = bits_of((float_of(magnitude) + 0.5F) - 0.5F);
+  rounded = magnitude < 0x38800000 ? small : rounded;
+  // A quiet NaN with an empty payload, as the half conversion leaves it.
+  rounded = magnitude > kInfinity ? 0x7FC00000 : rounded;
+  return float_of(sign | rounded);
+}
+
+void cast_float16(const float* x, float* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = to_float16(x[i]);
+}
+
+inline float to_bfloat16(float x) {
+  const int bits = bits_of(x);
+  const int magnitude = bits & kMagnitude;
+  const int rounded = add(magnitude, 0x7FFF + ((magnitude >> 16) & 1)) & ~0xFFFF;
+  const int nan = (magnitude & ~0xFFFF) | 0x400000;
+  return float_of((bits & ~kMagnitude) | (magnitude > kInfinity ? nan : rounded));
+}
+
+void cast_bfloat16(const float* x, float* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = to_bfloat16(x[i]);
+}
+
+inline float float8_value(float x, float scale, float largest, int mantissa_bits,
+                          int min_exponent) {
+  const float v = clamp_keep_nan(x / scale, -largest, largest);
+  int exponent = ((bits_of(v) & kMagnitude) >> 23) - 127;
+  exponent = exponent < min_exponent ? min_exponent : exponent;
+  const float step = float_of((exponent - mantissa_bits + 127) << 23);
+  const float inverse = float_of((mantissa_bits - exponent + 127) << 23);  // exact: a power of two
+  // Adding 2^23 rounds to an integer, ties to even. NaN ends as NaN whatever its step is.
+  const float steps = (__builtin_fabsf(v * inverse) + kTwoPow23) - kTwoPow23;
+  const float rounded = __builtin_copysignf(steps, v) * step * scale;
+  return v == v ? rounded : v;
+}
+
+void float8(const float* x, float* y, std::size_t n, float scale, const Float8Layout& layout) {
+  const float largest = layout.largest;
+  const int mantissa_bits = layout.mantissa_bits;
+  const int min_exponent = layout.min_exponent;
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = float8_value(x[i], scale, largest, mantissa_bits, min_exponent);
+}
+
+void float8_row(const float* x, float* y, std::size_t n, const float* scales,
+                const Float8Layout& layout) {
+  const float largest = layout.largest;
+  const int mantissa_bits = layout.mantissa_bits;
+  const int min_exponent = layout.min_exponent;
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = float8_value(x[i], scales[i], largest, mantissa_bits, min_exponent);
+}
+
+std::size_t min_max_row(const float* x, std::size_t n, float* low, float* high) {
+  std::size_t not_finite = 0;
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool finite = (bits_of(x[i]) & kMagnitude) < kInfinity;
+    const float v = x[i] + 0.0F;
+    const float below = finite ? v : low[i];
+    const float above = finite ? v : high[i];
+    low[i] = below < low[i] ? below : low[i];
+    high[i] = above > high[i] ? above : high[i];
+    not_finite += finite ? 0U : 1U;
+  }
+  return not_finite;
+}
+
+// A minimum over floats is not vectorized by the compiler (order of NaN and zeros), so the lanes
+// are written out. Minimum and maximum are exact: the order of the elements does not matter.
+typedef float Floats __attribute__((vector_size(64)));
+typedef int Ints __attribute__((vector_size(64)));
+constexpr std::size_t kLanes = sizeof(Floats) / sizeof(float);
+constexpr std::size_t kFlush = std::size_t{1}
+                               << 20;  // vectors between flushes of the 32-bit lane counters
+
+std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
+  const Floats zero = {};
+  Floats lowest = zero + *low;
+  Floats highest = zero + *high;
+  std::size_t not_finite = 0;
+  std::size_t i = 0;
+  while (i + kLanes <= n) {
+    const std::size_t vectors = (n - i) / kLanes;
+    const std::size_t stop = i + (vectors < kFlush ? vectors : kFlush) * kLanes;
+    Ints finite_count = {};
+    for (; i < stop; i += kLanes) {
+      Floats v;
+      __builtin_memcpy(&v, x + i, sizeof(v));
+      Ints bits;
+      __builtin_memcpy(&bits, &v, sizeof(bits));
+      const Ints finite = (bits & kMagnitude) < kInfinity;  // lanes of -1 and 0
+      finite_count -= finite;
+      v = v + zero;
+      const Floats below = finite ? v : lowest;
+      const Floats above = finite ? v : highest;
+      lowest = below < lowest ? below : lowest;
+      highest = above > highest ? above : highest;
+    }
+    // Counted from the lanes that were finite, hence by subtraction.
+    not_finite += (vectors < kFlush ? vectors : kFlush) * kLanes;
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      not_finite -= static_cast<std::size_t>(finite_count[lane]);
+  }
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    *low = lowest[lane] < *low ? lowest[lane] : *low;
+    *high = highest[lane] > *high ? highest[lane] : *high;
+  }
+  for (; i < n; ++i) not_finite += min_max_row(x + i, 1, low, high);
+  return not_finite;
+}
+
+#define BITSWEEP_TEXT_OF(name) #name
+#define BITSWEEP_TEXT(name) BITSWEEP_TEXT_OF(name)
+
+}  // namespace
+
+extern const KernelTable kTable;
+const KernelTable kTable = {BITSWEEP_TEXT(BITSWEEP_ISA),
+                            fake_quant,
+                            fake_quant_row,
+                            cast_float16,
+                            cast_bfloat16,
+                            float8,
+                            float8_row,
+                            min_max,
+                            min_max_row};
+
+}  // namespace bitsweep::kernels::BITSWEEP_ISA
