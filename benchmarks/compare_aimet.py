@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Times the per-quantizer sensitivity sweep of bitsweep and of aimet_onnx side by side.
+
+    compare_aimet.py [MODEL ...] [--models DIR] [--samples N] [--repeats N] [--threads N] [--json FILE]
+
+Same model, samples, calibration data, metric (PSNR) and CPUs for both; each runs in a process of its own that stays
+alive, so that import, building and calibration are outside of what is timed. Runs alternate, medians are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import lower_bound
+import networks
+import onnx
+import peer_environment
+from agreement import SENSITIVE_BELOW_DB, Agreement, compare_scores, differing_encodings
+from sweep_worker import read_feeds
+
+PEER = "aimet_onnx"
+DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
+
+
+class Side:
+    """A package in its worker process."""
+
+    def __init__(self, package: str, python: Path, cpus: list[int], log: Path) -> None:
+        self.package = package
+        self.log = log
+        worker = Path(__file__).with_name("sweep_worker.py")
+        # Affinity is what makes "the same number of threads" true for every pool inside a package.
+        with log.open("w") as errors:
+            self._process = subprocess.Popen(
+                [str(python), str(worker), package],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+            )
+        self.about = self.ask("hello")
+
+    def ask(self, action: str, **arguments: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        answer = ""
+        try:
+            print(json.dumps({"do": action, **arguments}), file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            pass  # the worker died; the message below says where its last words are
+        if not answer:
+            lines = self.log.read_text().strip().splitlines() or ["no message"]
+            raise SystemExit(
+                f"compare_aimet: {self.package} failed at {action!r}: {lines[-1]}; all of it is in {self.log}"
+            )
+        reply: dict[str, Any] = json.loads(answer)
+        return reply
+
+    def close(self) -> None:
+        self._process.communicate('{"do": "quit"}\n')
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model's comparison; seconds are medians, memory is the peak of the whole process in MiB."""
+
+    model: str
+    quantizers: int
+    samples: int
+    threads: int
+    peer_session_threads: int
+    subject_seconds: float
+    peer_seconds: float
+    subject_all_seconds: list[float]
+    peer_all_seconds: list[float]
+    ratio: float
+    float_ms: float
+    subject_float_runs: float  # per state and sample
+    peer_float_runs: float
+    limit_float_runs: float
+    subject_peak_mib: int
+    peer_peak_mib: int
+    subject_import_mib: int
+    peer_import_mib: int
+    differing_encodings: list[str]
+    agreement: Agreement
+
+
+def compare(
+    name: str,
+    folder: Path,
+    subject_python: tuple[str, Path],
+    peer_python: Path,
+    args: argparse.Namespace,
+) -> Row:
+    cpus = sorted(os.sched_getaffinity(0))[: args.threads]
+    inputs = {
+        "model": str(folder / "model.onnx"),
+        "data": str(folder / "eval.npz"),
+        "calibration": str(folder / "calib.npz"),
+        "samples": args.samples,
+        "calibration_samples": args.calibration_samples,
+        "threads": args.threads,
+    }
+    peer, peer_encodings, peer_threads = _fastest_peer(name, peer_python, cpus, inputs, args)
+    subject = Side(
+        subject_python[0], subject_python[1], cpus, args.work / f"{name}.{subject_python[0]}.log"
+    )
+    options = {"intra_op_num_threads": args.threads}
+    encodings = subject.ask("prepare", **inputs, sim_session_options=options)["encodings"]
+
+    runs: dict[str, list[dict[str, Any]]] = {"subject": [], "peer": []}
+    floats = []
+    for repeat in range(args.repeats):
+        order = [("subject", subject), ("peer", peer)]
+        # Who goes first changes, so that a drift of the machine's speed does not favour one side.
+        for key, side in order if repeat % 2 == 0 else reversed(order):
+            floats.append(subject.ask("float")["seconds"])
+            runs[key].append(side.ask("sweep"))
+    subject.close()
+    peer.close()
+
+    float_seconds = statistics.median(floats)
+    seconds = {key: [run["seconds"] for run in results] for key, results in runs.items()}
+    medians = {key: statistics.median(values) for key, values in seconds.items()}
+    scores = {key: results[-1]["scores"] for key, results in runs.items()}
+    model = onnx.load(folder / "model.onnx")
+    feed = read_feeds(folder / "eval.npz", model, 1)[0]
+    # Both sides are put in units of the same work, also when they should disagree about the number of quantizers.
+    unit = {key: len(scores[key]) * args.samples * float_seconds for key in scores}
+    return Row(
+        model=name,
+        quantizers=len(scores["subject"]),
+        samples=args.samples,
+        threads=args.threads,
+        peer_session_threads=peer_threads,
+        subject_seconds=medians["subject"],
+        peer_seconds=medians["peer"],
+        subject_all_seconds=seconds["subject"],
+        peer_all_seconds=seconds["peer"],
+        ratio=medians["peer"] / medians["subject"],
+        float_ms=float_seconds * 1e3,
+        subject_float_runs=medians["subject"] / unit["subject"],
+        peer_float_runs=medians["peer"] / unit["peer"],
+        limit_float_runs=lower_bound.downstream_share(model, feed, scores["subject"]),
+        subject_peak_mib=runs["subject"][-1]["peak_kib"] // 1024,
+        peer_peak_mib=runs["peer"][-1]["peak_kib"] // 1024,
+        subject_import_mib=subject.about["after_import_kib"] // 1024,
+        peer_import_mib=peer.about["after_import_kib"] // 1024,
+        differing_encodings=differing_encodings(encodings, peer_encodings),
+        agreement=compare_scores(scores["subject"], scores["peer"]),
+    )
+
+
+def _fastest_peer(
+    name: str, python: Path, cpus: list[int], inputs: dict[str, Any], args: argparse.Namespace
+) -> tuple[Side, dict[str, Any], int]:
+    """The peer with the session setting that suits this model best: all threads inside a run, or one."""
+    candidates = []
+    for threads in sorted({1, args.threads}):
+        side = Side(PEER, python, cpus, args.work / f"{name}.{PEER}.{threads}.log")
+        encodings = side.ask(
+            "prepare", **inputs, sim_session_options={"intra_op_num_threads": threads}
+        )["encodings"]
+        candidates.append((side.ask("metric")["seconds"], threads, side, encodings))
+    candidates.sort(key=lambda candidate: candidate[0])
+    for _, _, side, _ in candidates[1:]:
+        side.close()
+    _, threads, side, encodings = candidates[0]
+    return side, encodings, threads
+
+
+def machine() -> dict[str, Any]:
+    cpu = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg()[0],
+        "python": platform.python_version(),
+    }
+
+
+def print_table(rows: list[Row], subject: str) -> None:
+    head = (
+        f"{'model':<14}{'quant.':>7}{'samples':>8}{subject + ' s':>12}{PEER + ' s':>14}{'ratio':>7}"
+        f"{'float ms':>10}{'runs':>7}{'peer':>7}{'limit':>7}{'max dB':>10}{'rank':>8}{'top 10':>7}{'MiB':>7}{'peer':>7}"
+    )
+    print(head)
+    for row in rows:
+        agreement = row.agreement
+        print(
+            f"{row.model:<14}{row.quantizers:>7}{row.samples:>8}{row.subject_seconds:>12.2f}{row.peer_seconds:>14.2f}"
+            f"{row.ratio:>7.2f}{row.float_ms:>10.2f}{row.subject_float_runs:>7.2f}{row.peer_float_runs:>7.2f}"
+            f"{row.limit_float_runs:>7.2f}{agreement.max_difference_db:>10.4f}{agreement.spearman:>8.4f}"
+            f"{agreement.top10_overlap:>7}{row.subject_peak_mib:>7}{row.peer_peak_mib:>7}"
+        )
+    print(
+        "\nseconds: median of one whole sweep. runs, peer, limit: cost per quantizer and sample in float runs; limit is the"
+        f"\nestimated cost of what lies behind a quantizer. max dB: largest score difference below {SENSITIVE_BELOW_DB:.0f} dB."
+        "\nrank: Spearman correlation. MiB: peak resident memory of the process."
+    )
+    for row in rows:
+        print(
+            f"{row.model}: {row.threads} CPUs each; the fastest {PEER} session used {row.peer_session_threads} thread(s); "
+            f"after import {row.subject_import_mib} and {row.peer_import_mib} MiB"
+        )
+        if row.differing_encodings:
+            print(
+                f"  encodings differ: {len(row.differing_encodings)}, first {row.differing_encodings[:3]}"
+            )
+        if row.agreement.only_one:
+            print(
+                f"  scored by one side only: {len(row.agreement.only_one)}, first {row.agreement.only_one[:3]}"
+            )
+
+
+def model_folder(name: str, args: argparse.Namespace) -> Path:
+    folder: Path
+    if name in networks.BUILDERS:
+        folder = args.work / name
+        networks.write(name, folder, max(args.samples, args.calibration_samples))
+        return folder
+    if args.models is None or not (args.models / name / "model.onnx").exists():
+        known = ", ".join(networks.BUILDERS)
+        raise SystemExit(
+            f"compare_aimet: there is no model {name!r}; built in are {known}, "
+            f"others need --models DIR with {name}/model.onnx, {name}/eval.npz and {name}/calib.npz"
+        )
+    folder = args.models / name
+    return folder
+
+
+def parse_arguments() -> argparse.Namespace:
+    root = Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="MODEL",
+        default=DEFAULT_MODELS,
+        help=f"default: {' '.join(DEFAULT_MODELS)}",
+    )
+    parser.add_argument(
+        "--models", type=Path, help="folder of further models: NAME/model.onnx, eval.npz, calib.npz"
+    )
+    parser.add_argument(
+        "--samples", type=int, default=8, help="samples per score (default: %(default)s)"
+    )
+    parser.add_argument("--calibration-samples", type=int, default=8, help="(default: %(default)s)")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=5,
+        help="sweeps per side; the median counts (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--threads", type=int, default=2, help="CPUs that each side may use (default: %(default)s)"
+    )
+    parser.add_argument("--json", type=Path, help="also write the results here")
+    parser.add_argument(
+        "--peer-venv",
+        type=Path,
+        default=root / "build" / "peer",
+        help="environment of the peer, made when missing",
+    )
+    parser.add_argument(
+        "--work", type=Path, default=root / "build" / "benchmarks", help="built models and logs"
+    )
+    parser.add_argument(
+        "--subject",
+        default="bitsweep",
+        choices=["bitsweep", PEER],
+        help=f"{PEER}: compare the peer with itself, which shows the noise of the machine",
+    )
+    args = parser.parse_args()
+    available = len(os.sched_getaffinity(0))
+    for name, value in (
+        ("--samples", args.samples),
+        ("--repeats", args.repeats),
+        ("--calibration-samples", args.calibration_samples),
+    ):
+        if value < 1:
+            parser.error(f"{name} must be at least 1, got {value}")
+    if not 1 <= args.threads <= available:
+        parser.error(
+            f"--threads must be 1 to {available} (the CPUs of this machine), got {args.threads}"
+        )
+    return args
+
+
+def main() -> None:
+    args = parse_arguments()
+    args.work.mkdir(parents=True, exist_ok=True)
+    folders = {name: model_folder(name, args) for name in args.names}
+    peer_python = peer_environment.ensure(args.peer_venv)
+    subject_python = peer_python if args.subject == PEER else Path(sys.executable)
+    about = machine()
+    print(
+        f"{about['cpu']}, {about['cores']} cores, load {about['load_average']:.2f}, Python {about['python']}",
+        flush=True,
+    )
+    rows = []
+    for name, folder in folders.items():
+        rows.append(compare(name, folder, (args.subject, subject_python), peer_python, args))
+        print(f"{name}: {rows[-1].ratio:.2f}x", flush=True)
+    print_table(rows, args.subject)
+    if args.json:
+        args.json.write_text(
+            json.dumps({"machine": about, "rows": [asdict(row) for row in rows]}, indent=2) + "\n"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""One side of a side-by-side sweep: answers requests on stdin with one JSON line each on stdout.
+
+    python sweep_worker.py PACKAGE        PACKAGE is bitsweep or aimet_onnx
+
+Both packages are driven by the same lines, since they share their names; so import, model building and calibration
+happen once, outside of what is timed. Anything else that a package prints goes to stderr.
+
+Requests: {"do": "hello" | "prepare" | "metric" | "sweep" | "float" | "quit", ...arguments}; see `Worker`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+Feed = dict[str, np.ndarray]
+
+
+def read_feeds(path: Path, model: onnx.ModelProto, count: int) -> list[Feed]:
+    """The first `count` rows of the arrays that are named after the model's inputs, one row per feed."""
+    weights = {tensor.name for tensor in model.graph.initializer}
+    names = [value.name for value in model.graph.input if value.name not in weights]
+    with np.load(path) as arrays:
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise SystemExit(
+                f"{path}: no array for model input {missing}; name the arrays after the inputs"
+            )
+        rows = {name: arrays[name][:count] for name in names}
+    available = min(len(array) for array in rows.values())
+    if available < count:
+        raise SystemExit(
+            f"{path}: {available} samples, {count} asked for; ask for fewer with --samples"
+        )
+    return [{name: array[i : i + 1] for name, array in rows.items()} for i in range(count)]
+
+
+def memory_kib(field: str) -> int:
+    """VmHWM (peak) or VmRSS (now) of this process, in KiB."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise RuntimeError(f"/proc/self/status has no {field}")
+
+
+class Worker:
+    def __init__(self, package: str) -> None:
+        self._quantsim = importlib.import_module(f"{package}.quantsim")
+        self._analysis = importlib.import_module(f"{package}.analysis")
+        self._batch_norm_fold = importlib.import_module(f"{package}.batch_norm_fold")
+        self._utils = importlib.import_module(f"{package}.utils")
+        self._package = importlib.import_module(package)
+        self._after_import_kib = memory_kib("VmRSS")
+
+    def hello(self) -> dict[str, Any]:
+        version = getattr(self._package, "__version__", "unknown")
+        return {
+            "version": version,
+            "onnxruntime": ort.__version__,
+            "after_import_kib": self._after_import_kib,
+        }
+
+    def prepare(
+        self,
+        model: str,
+        data: str,
+        calibration: str,
+        samples: int,
+        calibration_samples: int,
+        threads: int,
+        sim_session_options: dict[str, Any],
+    ) -> dict[str, Any]:
+        """Builds and calibrates the simulation; gives its encodings, as (step, offset) per channel."""
+        start = time.perf_counter()
+        float_model = onnx.load(model)
+        self._feeds = read_feeds(Path(data), float_model, samples)
+        calibration_feeds = read_feeds(Path(calibration), float_model, calibration_samples)
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        self._float_session = ort.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"]
+        )
+
+        self._batch_norm_fold.fold_all_batch_norms_to_weight(float_model)
+        self._sim = self._quantsim.QuantizationSimModel(
+            float_model, config_file="default", session_options_kwargs=sim_session_options
+        )
+        self._sim.compute_encodings(calibration_feeds)
+        evaluate = self._utils.make_psnr_eval_fn(self._float_session, self._feeds, None)
+        self._metric = self._analysis.SensitivityMetric("PSNR", evaluate, higher_is_worse=False)
+        encodings = {
+            name: [(cell.delta, cell.offset) for cell in quantizer.get_encodings()]
+            for name, quantizer in self._sim.qc_quantize_op_dict.items()
+            if quantizer.enabled
+        }
+        return {"seconds": time.perf_counter() - start, "encodings": encodings}
+
+    def sweep(self) -> dict[str, Any]:
+        start = time.perf_counter()
+        scores = self._analysis.analyze_per_quantizer_sensitivity(self._sim, self._metric)
+        seconds = time.perf_counter() - start
+        return {"seconds": seconds, "scores": scores, "peak_kib": memory_kib("VmHWM")}
+
+    def metric(self) -> dict[str, Any]:
+        """Seconds of one evaluation of the metric with every quantizer off: what a sweep repeats."""
+        quantizers = [
+            quantizer for quantizer in self._sim.qc_quantize_op_dict.values() if quantizer.enabled
+        ]
+        for quantizer in quantizers:
+            quantizer.enabled = False
+        times = []
+        for _ in range(4):
+            start = time.perf_counter()
+            self._metric(self._sim.session)
+            times.append(time.perf_counter() - start)
+        for quantizer in quantizers:
+            quantizer.enabled = True
+        return {"seconds": float(np.median(times[1:]))}
+
+    def float_pass(self) -> dict[str, Any]:
+        """Seconds of the plain float session per sample: the unit in which sweeps are compared."""
+        self._float_session.run(None, self._feeds[0])
+        times = []
+        for feed in self._feeds:
+            start = time.perf_counter()
+            self._float_session.run(None, feed)
+            times.append(time.perf_counter() - start)
+        return {"seconds": float(np.median(times))}
+
+
+def main() -> None:
+    # The answers get a channel of their own: whatever a package prints must not look like one.
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    worker = Worker(sys.argv[1])
+    handlers: dict[str, Callable[..., dict[str, Any]]] = {
+        "hello": worker.hello,
+        "prepare": worker.prepare,
+        "metric": worker.metric,
+        "sweep": worker.sweep,
+        "float": worker.float_pass,
+    }
+    for line in sys.stdin:
+        request = json.loads(line)
+        action = request.pop("do")
+        if action == "quit":
+            return
+        print(json.dumps(handlers[action](**request)), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
