@@ -25,13 +25,27 @@ struct SensitivityPage {
 /// Default toggles: projection weights of transformers.
 std::vector<std::string> default_highlight_patterns();
 
-/// Writes one HTML file that needs no network. @throws Error(kIo).
+/// Writes one HTML file that needs no network.
+///
+/// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no rank; it and infinite
+/// scores are listed but not drawn.
+/// @throws Error(kInvalidArgument) without scores or when `details` has another length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
-/// Scores as JSON: {"ranking": [{"rank", "name", "score"[, "detail"]}], ...}; byte-identical for equal results.
+/// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking (a list of
+/// {"rank", "name", "score"}) and per_sample (name -> scores).
+///
+/// Byte-identical for equal results: times and costs are in sweep_run_info_to_json, so `facts` should hold none either.
+/// Numbers are the shortest that read back exactly. JSON has no NaN and no infinity: these are the strings "NaN",
+/// "Infinity" and "-Infinity", which float() of Python and Number() of JavaScript read.
 std::string sweep_to_json(const SweepResult& result, const std::vector<std::pair<std::string, std::string>>& facts);
 
-/// Writes text aside, then renames. @throws Error(kIo).
+/// What differs from run to run: elapsed_s, num_runs and forward_equivalents.
+std::string sweep_run_info_to_json(const SweepResult& result);
+
+/// Writes text aside, then renames, so that a reader never sees half a file and a failure leaves the old one.
+/// Links are followed; a device or pipe is written directly.
+/// @throws Error(kIo) when the folder is missing or cannot be written, the path is a folder, or the disk is full.
 void write_text_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace bitsweep

@@ -1,0 +1,49 @@
+#include <nlohmann/json.hpp>
+
+#include "bitsweep/report.h"
+#include "report/escape.h"
+
+namespace bitsweep {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json json_score(double value) {
+  const std::string_view name = report::non_finite_name(value);
+  return name.empty() ? Json(value) : Json(name);
+}
+
+}  // namespace
+
+std::string sweep_to_json(const SweepResult& result,
+                          const std::vector<std::pair<std::string, std::string>>& facts) {
+  Json json = {{"metric", result.metric},
+               {"unit", result.unit},
+               {"better", result.better == Better::kHigher ? "higher" : "lower"},
+               {"num_samples", result.num_samples},
+               {"complete", result.complete}};
+  Json& facts_json = json["facts"] = Json::object();
+  for (const auto& [name, value] : facts) facts_json[name] = value;
+  Json ranking = Json::array();
+  Json per_sample = Json::object();
+  for (const SweepScore& row : result.scores) {
+    ranking.push_back({{"rank", row.rank}, {"name", row.name}, {"score", json_score(row.score)}});
+    Json& scores = per_sample[row.name] = Json::array();
+    for (const double score : row.per_sample) scores.push_back(json_score(score));
+  }
+  json["ranking"] = std::move(ranking);
+  json["per_sample"] = std::move(per_sample);
+  return dump(json);
+}
+
+std::string sweep_run_info_to_json(const SweepResult& result) {
+  return dump({{"elapsed_s", json_score(result.elapsed_s)},
+               {"num_runs", result.num_runs},
+               {"forward_equivalents", json_score(result.forward_equivalents)}});
+}
+
+}  // namespace bitsweep
