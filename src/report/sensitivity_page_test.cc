@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bitsweep/error.h"
+#include "bitsweep/report.h"
+
+namespace bitsweep {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class WriteSensitivityPage : public testing::Test {
+ protected:
+  void TearDown() override { fs::remove(path_); }
+
+  std::string html(const SensitivityPage& page) {
+    write_sensitivity_page(page, path_);
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // The JSON between the tags of the data block.
+  static Json data_of(const std::string& html) {
+    const std::string open = "id=\"data\">";
+    const std::size_t begin = html.find(open) + open.size();
+    return Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  }
+
+  Json data(const SensitivityPage& page) { return data_of(html(page)); }
+
+  std::string message_of(const SensitivityPage& page) {
+    try {
+      write_sensitivity_page(page, path_);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return error.what();
+    }
+    return "no error";
+  }
+
+  const fs::path path_ =
+      fs::temp_directory_path() / ("bitsweep_page_" + std::to_string(getpid()) + ".html");
+};
+
+SensitivityPage page_of(std::vector<std::pair<std::string, double>> scores) {
+  SensitivityPage page;
+  page.metric = "SQNR (dB)";
+  page.scores = std::move(scores);
+  return page;
+}
+
+std::vector<Json> ranks(const Json& data) {
+  std::vector<Json> result;
+  for (const Json& entry : data["entries"]) result.push_back(entry["rank"]);
+  return result;
+}
+
+TEST_F(WriteSensitivityPage, KeepsTheOrderAndRanksLowestFirstWhenHigherIsBetter) {
+  const Json page = data(page_of({{"a", 30.0}, {"b", 10.0}, {"c", 20.0}}));
+  EXPECT_EQ(page["entries"][0]["name"], "a");
+  EXPECT_EQ(ranks(page), (std::vector<Json>{3, 1, 2}));
+}
+
+TEST_F(WriteSensitivityPage, RanksHighestFirstWhenHigherIsWorse) {
+  SensitivityPage page = page_of({{"a", 30.0}, {"b", 10.0}, {"c", 20.0}});
+  page.higher_is_worse = true;
+  EXPECT_EQ(ranks(data(page)), (std::vector<Json>{1, 3, 2}));
+}
+
+TEST_F(WriteSensitivityPage, KeepsTheOrderOfTies) {
+  EXPECT_EQ(ranks(data(page_of({{"a", 5.0}, {"b", 5.0}, {"c", 5.0}}))),
+            (std::vector<Json>{1, 2, 3}));
+}
+
+TEST_F(WriteSensitivityPage, GivesNanNoRankAndInfinityItsPlace) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Json page = data(page_of({{"a", std::nan("")}, {"b", infinity}, {"c", 2.0}}));
+  EXPECT_EQ(ranks(page), (std::vector<Json>{nullptr, 2, 1}));
+  EXPECT_EQ(page["entries"][0]["score"], "NaN");
+  EXPECT_EQ(page["entries"][1]["score"], "Infinity");
+}
+
+TEST_F(WriteSensitivityPage, CarriesFactsPatternsAndDetails) {
+  SensitivityPage page = page_of({{"a", 1.0}});
+  page.title = "A <title>";
+  page.facts = {{"Model", "net.onnx"}, {"Samples", "8"}};
+  page.highlight_patterns = default_highlight_patterns();
+  page.details = {"int8"};
+  const std::string text = html(page);
+  const Json json = data_of(text);
+  EXPECT_NE(text.find("<title>A &lt;title&gt;</title>"), std::string::npos);
+  EXPECT_EQ(json["facts"], Json::parse(R"([["Model", "net.onnx"], ["Samples", "8"]])"));
+  EXPECT_EQ(json["patterns"],
+            (Json{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}));
+  EXPECT_EQ(json["details_label"], "Details");
+  EXPECT_EQ(json["entries"][0]["detail"], "int8");
+}
+
+TEST_F(WriteSensitivityPage, NamesCannotBreakOutOfTheDataBlock) {
+  const std::string hostile = "x</script><script>alert(1)</script><!--\u2028";
+  const std::string text = html(page_of({{hostile, 1.0}}));
+  EXPECT_EQ(data_of(text)["entries"][0]["name"], hostile);
+  EXPECT_EQ(text.find("alert(1)<"), std::string::npos);
+}
+
+TEST_F(WriteSensitivityPage, AllowsNoNetworkAndNamesItsScriptByHash) {
+  const std::string text = html(page_of({{"a", 1.0}}));
+  EXPECT_NE(text.find("default-src 'none'; script-src 'sha256-"), std::string::npos);
+  EXPECT_EQ(text.find("unsafe-inline"), std::string::npos);
+  EXPECT_EQ(text.find(" src=\""), std::string::npos);
+}
+
+TEST_F(WriteSensitivityPage, RefusesNoScores) {
+  EXPECT_EQ(message_of(page_of({})),
+            "report: there are no scores to show; give the result of a sensitivity sweep");
+}
+
+TEST_F(WriteSensitivityPage, RefusesDetailsOfAnotherLength) {
+  SensitivityPage page = page_of({{"a", 1.0}, {"b", 2.0}});
+  page.details = {"one"};
+  EXPECT_EQ(message_of(page),
+            "report: there are 1 details for 2 scores; give one text per score, or none at all");
+}
+
+}  // namespace
+}  // namespace bitsweep

@@ -1,0 +1,16 @@
+// Entry: reads the data block of the page and builds the page that it names.
+
+import { sensitivity_page } from './sensitivity';
+import type { PageData } from './page';
+import type { SensitivityData } from './ranking';
+
+const block = document.getElementById('data');
+const data = JSON.parse(block?.textContent ?? '') as PageData;
+document.title = data.title;
+switch (data.page) {
+  case 'sensitivity':
+    sensitivity_page(data as SensitivityData);
+    break;
+  default:
+    throw new Error(`report: no page is named "${data.page}"`);
+}

@@ -1,0 +1,384 @@
+// A plot of values over the position in a list: lines, markers, zoom, hover and guide lines.
+//
+// ECharts draws what is heavy (lines, thousands of markers, axes). What a person grips or reads with a screen reader
+// (guide lines, the hover card, the zoom box) are elements above the canvas: they move without a redraw.
+
+import { LineChart, ScatterChart } from 'echarts/charts';
+import { DataZoomInsideComponent, DataZoomSliderComponent, GridComponent } from 'echarts/components';
+import * as echarts from 'echarts/core';
+import { CanvasRenderer } from 'echarts/renderers';
+
+import { h, place } from './dom';
+import { Guide } from './guide';
+import { tick } from './numbers';
+import { on_theme_change, palette, type Palette } from './theme';
+
+echarts.use([LineChart, ScatterChart, GridComponent, DataZoomInsideComponent, DataZoomSliderComponent, CanvasRenderer]);
+
+export interface Series {
+  name: string;
+  values: readonly number[]; // not finite: no point
+  color: 'point' | 'second' | 'hit';
+  markers: boolean;
+}
+
+export interface PlotOptions {
+  label: string; // for screen readers
+  x_label: string;
+  y_label: string;
+  series: Series[];
+  y_limits?: () => [number, number]; // fixed range of the y axis; none: fitted to the values
+  card: (index: number) => Node; // what the hover card shows
+  spoken: (index: number) => string; // the same for screen readers
+}
+
+const kMargin = { left: 68, right: 76, top: 34, bottom: 74 };
+const kMarginNarrow = { left: 50, right: 58, top: 34, bottom: 74 };
+const kNarrow = 560;
+// Above this many points single markers cannot be told apart; one path for all of them draws in milliseconds.
+const kManyPoints = 2000;
+const kHoverReach = 28;
+const kSmallestBox = 6;
+
+export class Plot {
+  readonly element: HTMLElement;
+  readonly guides: Guide[] = [];
+  private readonly canvas = h('div', { class: 'canvas' });
+  private readonly overlay = h('div', { class: 'overlay' });
+  private readonly ring = h('div', { class: 'ring', hidden: true });
+  private readonly hair = h('div', { class: 'hair', hidden: true });
+  private readonly box = h('div', { class: 'box', hidden: true });
+  private readonly card = h('div', { class: 'card-hover', role: 'tooltip', hidden: true });
+  private readonly live = h('p', { class: 'off-screen', 'aria-live': 'polite' });
+  private readonly chart: echarts.ECharts;
+  private readonly count: number;
+  private hits: readonly number[] = [];
+  private current = -1;
+  private readonly zoom_listeners: ((zoomed: boolean) => void)[] = [];
+
+  constructor(private readonly options: PlotOptions) {
+    this.count = options.series[0].values.length;
+    this.element = h(
+      'div',
+      { class: 'plot', tabindex: 0, role: 'group', 'aria-label': options.label },
+      this.canvas,
+      this.overlay,
+      this.card,
+      this.live,
+    );
+    this.overlay.append(this.hair, this.ring, this.box);
+    this.chart = echarts.init(this.canvas, null, { renderer: 'canvas', width: 600, height: 400 });
+    this.listen();
+    on_theme_change(() => this.draw());
+  }
+
+  /** Call once the element is in the document. */
+  start(): void {
+    new ResizeObserver(() => this.fit()).observe(this.element);
+    this.fit();
+  }
+
+  /** Points drawn large, red and with a halo. */
+  set_hits(indices: readonly number[]): void {
+    this.hits = indices;
+    this.draw();
+  }
+
+  add_guide(guide: Guide): void {
+    this.guides.push(guide);
+    this.overlay.append(guide.element);
+    guide.attach({
+      to_pixel: (value) => this.pixel(0, value)[1],
+      to_value: (y) => this.chart.convertFromPixel({ gridIndex: 0 }, [0, y])[1],
+      area: () => this.area(),
+    });
+  }
+
+  on_zoom(listener: (zoomed: boolean) => void): void {
+    this.zoom_listeners.push(listener);
+  }
+
+  reset_zoom(): void {
+    this.chart.dispatchAction({
+      type: 'dataZoom',
+      batch: [
+        { dataZoomId: 'x', start: 0, end: 100 },
+        { dataZoomId: 'y', start: 0, end: 100 },
+      ],
+    });
+  }
+
+  /** Shows the card of a point; -1 hides it. */
+  focus(index: number, speak = false): void {
+    this.current = index;
+    const value = index < 0 ? NaN : this.nearest_value(index, NaN);
+    const shown = Number.isFinite(value);
+    this.card.hidden = !shown;
+    this.ring.hidden = !shown;
+    this.hair.hidden = !shown;
+    if (!shown) return;
+    this.card.replaceChildren(this.options.card(index));
+    this.place_focus();
+    if (speak) this.live.textContent = this.options.spoken(index);
+  }
+
+  /** The plot with its guide lines as a PNG file's content. */
+  async png(title: string): Promise<Blob | null> {
+    const ratio = 2;
+    const colors = palette();
+    const drawn = this.chart.renderToCanvas({ pixelRatio: ratio, backgroundColor: colors.surface });
+    const head = 40;
+    const canvas = h('canvas', { width: drawn.width, height: drawn.height + head * ratio });
+    const context = canvas.getContext('2d');
+    if (!context) return null;
+    context.fillStyle = colors.surface;
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(drawn, 0, head * ratio);
+    context.scale(ratio, ratio);
+    context.fillStyle = colors.text;
+    context.font = `600 15px ${colors.font}`;
+    context.fillText(title, 16, 27);
+    context.translate(0, head);
+    for (const guide of this.guides) guide.paint(context, colors);
+    return new Promise((resolve) => canvas.toBlob(resolve, 'image/png'));
+  }
+
+  draw(): void {
+    const colors = palette();
+    this.chart.setOption(this.option(colors), { replaceMerge: ['series'] });
+    this.place();
+  }
+
+  private option(colors: Palette): echarts.EChartsCoreOption {
+    const narrow = this.chart.getWidth() < kNarrow;
+    const margin = narrow ? kMarginNarrow : kMargin;
+    const limits = this.options.y_limits?.();
+    const text = { color: colors.muted, fontFamily: colors.font, fontSize: 12 };
+    const line = { lineStyle: { color: colors.grid } };
+    const axis = { axisLabel: { ...text, hideOverlap: true }, axisLine: line, axisTick: { show: false }, nameTextStyle: text };
+    return {
+      animation: false,
+      grid: { ...margin, outerBoundsMode: 'none' },
+      xAxis: {
+        ...axis,
+        type: 'value',
+        min: this.count > 1 ? 1 - (this.count - 1) * 0.012 : 0,
+        max: this.count > 1 ? this.count + (this.count - 1) * 0.012 : 2,
+        minInterval: 1,
+        splitLine: { show: false },
+        axisLabel: {
+          ...axis.axisLabel,
+          showMinLabel: false,
+          showMaxLabel: false,
+          formatter: (value: number) => (Number.isInteger(value) && value >= 1 && value <= this.count ? String(value) : ''),
+        },
+        name: this.options.x_label,
+        nameLocation: 'middle',
+        nameGap: 26,
+      },
+      yAxis: {
+        ...axis,
+        type: 'value',
+        scale: true,
+        min: limits?.[0],
+        max: limits?.[1],
+        axisLine: { show: false },
+        splitLine: line,
+        axisLabel: { ...axis.axisLabel, formatter: tick },
+        name: this.options.y_label,
+        nameLocation: 'end',
+        nameGap: 14,
+        nameTextStyle: { ...text, color: colors.text, fontWeight: 600, align: 'left', padding: [0, 0, 0, 8 - margin.left] },
+      },
+      dataZoom: [
+        { id: 'x', type: 'inside', xAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', moveOnMouseWheel: false, preventDefaultMouseMove: false, minSpan: Math.min(100, 500 / this.count) },
+        { id: 'y', type: 'inside', yAxisIndex: 0, filterMode: 'none', disabled: true },
+        this.slider(colors),
+      ],
+      series: this.series(colors),
+    };
+  }
+
+  private slider(colors: Palette): object {
+    return {
+      id: 'bar',
+      type: 'slider',
+      xAxisIndex: 0,
+      filterMode: 'none',
+      height: 12,
+      bottom: 8,
+      brushSelect: false,
+      showDetail: false,
+      showDataShadow: false,
+      borderColor: colors.grid,
+      fillerColor: colors.select,
+      handleStyle: { color: colors.surface, borderColor: colors.muted },
+      handleSize: '140%',
+      moveHandleSize: 0,
+      emphasis: { handleStyle: { borderColor: colors.point } },
+    };
+  }
+
+  private series(colors: Palette): object[] {
+    const many = this.count > kManyPoints;
+    const result: object[] = [];
+    for (const { name, values, color, markers } of this.options.series) {
+      const data = values.map((value, index) => [index + 1, Number.isFinite(value) ? value : null]);
+      result.push({ id: `line ${name}`, type: 'line', data, showSymbol: false, silent: true, z: 2, lineStyle: { width: 1.5, color: colors[color], opacity: many ? 0.3 : 0.55 } });
+      if (!markers) continue;
+      const hit = new Set(this.hits);
+      const rest = data.filter((point, index) => point[1] !== null && !hit.has(index));
+      const top = data.filter((point, index) => point[1] !== null && hit.has(index));
+      result.push({ id: `points ${name}`, type: 'scatter', data: rest, silent: true, z: 3, progressive: 0, large: many, largeThreshold: kManyPoints, symbolSize: many ? 3 : this.count > 300 ? 5 : 6.5, itemStyle: { color: colors[color], opacity: 1 } });
+      result.push({ id: `hits ${name}`, type: 'scatter', data: top, silent: true, z: 5, progressive: 0, symbolSize: top.length > kManyPoints ? 5 : 11, itemStyle: { color: colors.hit, opacity: 1, borderColor: colors.surface, borderWidth: top.length > kManyPoints ? 0 : 2 } });
+    }
+    return result;
+  }
+
+  private fit(): void {
+    const { clientWidth, clientHeight } = this.element;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    this.chart.resize({ width: clientWidth, height: clientHeight });
+    this.draw();
+  }
+
+  private listen(): void {
+    this.chart.on('datazoom', () => {
+      this.place();
+      const zooms = this.chart.getOption().dataZoom as { start: number; end: number }[];
+      const zoomed = zooms.some(({ start, end }) => start > 0 || end < 100);
+      for (const listener of this.zoom_listeners) listener(zoomed);
+    });
+    this.element.addEventListener('pointermove', (event) => {
+      if (event.buttons === 0 || event.pointerType === 'touch') this.focus(this.find(...this.local(event)));
+    });
+    this.element.addEventListener('pointerdown', (event) => {
+      if (event.pointerType === 'touch') this.focus(this.find(...this.local(event)));
+      else this.begin_box(event);
+    });
+    this.element.addEventListener('pointerleave', () => this.focus(-1));
+    this.element.addEventListener('dblclick', () => this.reset_zoom());
+    this.element.addEventListener('keydown', (event) => this.press(event));
+    this.element.addEventListener('blur', () => this.focus(-1));
+  }
+
+  private press(event: KeyboardEvent): void {
+    if (event.target !== this.element) return;
+    const step = event.shiftKey ? 10 : 1;
+    const last = this.count - 1;
+    const from = this.current;
+    let to: number;
+    let turn = 1;
+    if (event.key === 'ArrowRight') to = from + step;
+    else if (event.key === 'ArrowLeft') [to, turn] = [from < 0 ? last : from - step, -1];
+    else if (event.key === 'Home') to = 0;
+    else if (event.key === 'End') [to, turn] = [last, -1];
+    else if (event.key === 'Escape') return this.current < 0 ? this.reset_zoom() : this.focus(-1);
+    else return;
+    event.preventDefault();
+    to = Math.max(0, Math.min(last, to));
+    // Points without a finite value have no place in the plot: the next one in the same direction is meant.
+    while (to >= 0 && to <= last && !Number.isFinite(this.nearest_value(to, NaN))) to += turn;
+    if (to >= 0 && to <= last) this.focus(to, true);
+  }
+
+  /** Drag over empty plot: zoom into the box. */
+  private begin_box(event: PointerEvent): void {
+    const area = this.area();
+    const [x0, y0] = this.local(event);
+    const inside = x0 >= area.left && x0 <= area.right && y0 >= area.top && y0 <= area.bottom;
+    if (event.button !== 0 || event.shiftKey || !inside || (event.target as Element).closest('.guide')) return;
+    const clamp = (v: number, low: number, high: number): number => Math.max(low, Math.min(high, v));
+    let x1 = x0;
+    let y1 = y0;
+    const move = (next: PointerEvent): void => {
+      [x1, y1] = this.local(next);
+      [x1, y1] = [clamp(x1, area.left, area.right), clamp(y1, area.top, area.bottom)];
+      this.focus(-1);
+      this.box.hidden = Math.abs(x1 - x0) < kSmallestBox;
+      place(this.box, Math.min(x0, x1), Math.min(y0, y1), Math.abs(x1 - x0), Math.abs(y1 - y0));
+    };
+    const finish = (): void => {
+      removeEventListener('pointermove', move);
+      removeEventListener('pointerup', finish);
+      removeEventListener('pointercancel', finish);
+      if (!this.box.hidden) this.zoom_to(x0, y0, x1, y1);
+      this.box.hidden = true;
+    };
+    addEventListener('pointermove', move);
+    addEventListener('pointerup', finish);
+    addEventListener('pointercancel', finish);
+  }
+
+  private zoom_to(x0: number, y0: number, x1: number, y1: number): void {
+    const a = this.chart.convertFromPixel({ gridIndex: 0 }, [Math.min(x0, x1), Math.max(y0, y1)]);
+    const b = this.chart.convertFromPixel({ gridIndex: 0 }, [Math.max(x0, x1), Math.min(y0, y1)]);
+    const batch: object[] = [{ dataZoomId: 'x', startValue: a[0], endValue: b[0] }];
+    // A flat box means "this part of the list": the y axis stays.
+    if (Math.abs(y1 - y0) > 4 * kSmallestBox) batch.push({ dataZoomId: 'y', startValue: a[1], endValue: b[1] });
+    this.chart.dispatchAction({ type: 'dataZoom', batch });
+  }
+
+  private local(event: MouseEvent): [number, number] {
+    const frame = this.element.getBoundingClientRect();
+    return [event.clientX - frame.left, event.clientY - frame.top];
+  }
+
+  private pixel(x: number, y: number): [number, number] {
+    return this.chart.convertToPixel({ gridIndex: 0 }, [x, y]) as unknown as [number, number];
+  }
+
+  private area(): { left: number; right: number; top: number; bottom: number } {
+    const margin = this.chart.getWidth() < kNarrow ? kMarginNarrow : kMargin;
+    return { left: margin.left, top: margin.top, right: this.chart.getWidth() - margin.right, bottom: this.chart.getHeight() - margin.bottom };
+  }
+
+  /** The series' value at an index: the one nearest to `y`, or the first finite one. */
+  private nearest_value(index: number, y: number): number {
+    const values = this.options.series.map((series) => series.values[index]).filter(Number.isFinite);
+    if (Number.isNaN(y)) return values[0] ?? NaN;
+    return values.reduce((best, value) => (Math.abs(value - y) < Math.abs(best - y) ? value : best), values[0] ?? NaN);
+  }
+
+  /** The point meant by a pointer position: near in x above all, so that sparse plots are easy to read. */
+  private find(x: number, y: number): number {
+    const area = this.area();
+    if (x < area.left - 8 || x > area.right + 8 || y < area.top - 8 || y > area.bottom + 8) return -1;
+    const [x0] = this.pixel(1, 0);
+    const pitch = this.pixel(2, 0)[0] - x0;
+    const reach = Math.max(kHoverReach, pitch);
+    const first = Math.max(0, Math.ceil((x - reach - x0) / pitch));
+    const last = Math.min(this.count - 1, Math.floor((x + reach - x0) / pitch));
+    let best = -1;
+    let least = Infinity;
+    for (let index = first; index <= last; ++index) {
+      const value = this.nearest_value(index, NaN);
+      if (!Number.isFinite(value)) continue;
+      const [px, py] = this.pixel(index + 1, value);
+      const distance = Math.hypot(px - x, 0.3 * (py - y));
+      if (distance < least) [best, least] = [index, distance];
+    }
+    return best;
+  }
+
+  private place(): void {
+    for (const guide of this.guides) guide.place();
+    if (this.current >= 0) this.place_focus();
+  }
+
+  private place_focus(): void {
+    const area = this.area();
+    const [x, y] = this.pixel(this.current + 1, this.nearest_value(this.current, NaN));
+    const shown = x >= area.left - 1 && x <= area.right + 1;
+    const inside = shown && y >= area.top - 1 && y <= area.bottom + 1;
+    this.ring.hidden = !inside;
+    this.hair.hidden = !shown;
+    this.card.hidden = !shown;
+    place(this.ring, x, y);
+    place(this.hair, x, area.top, undefined, area.bottom - area.top);
+    const { offsetWidth, offsetHeight } = this.card;
+    const room = this.chart.getWidth();
+    const left = x + 16 + offsetWidth <= room ? x + 16 : x - 16 - offsetWidth;
+    place(this.card, Math.max(4, Math.min(room - offsetWidth - 4, left)), Math.max(4, Math.min(y - offsetHeight / 2, area.bottom - offsetHeight)));
+  }
+}

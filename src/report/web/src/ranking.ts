@@ -1,0 +1,57 @@
+// Which entries of a sensitivity page are in view: the rules behind the plot's colours and the table.
+
+import type { JsonNumber } from './numbers';
+import type { PageData } from './page';
+
+export interface SensitivityData extends PageData {
+  metric: string;
+  higher_is_worse: boolean;
+  details_label: string;
+  patterns: string[];
+  entries: { name: string; score: JsonNumber; rank: number | null; detail?: string }[];
+}
+
+export interface Entry {
+  index: number;
+  name: string;
+  score: number;
+  rank: number; // 1: most sensitive; NaN: no number as score
+  detail: string;
+}
+
+export interface Filter {
+  threshold: number | null;
+  patterns: readonly string[];
+}
+
+export function entries_of(data: SensitivityData): Entry[] {
+  return data.entries.map(({ name, score, rank, detail }, index) => ({
+    index,
+    name,
+    score: Number(score),
+    rank: rank ?? NaN,
+    detail: detail ?? '',
+  }));
+}
+
+/** True when the name contains one of the patterns, letter case included. */
+export function is_hit(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => name.includes(pattern));
+}
+
+/** True on the sensitive side of the threshold; the threshold itself does not pass. */
+export function is_beyond(score: number, threshold: number, higher_is_worse: boolean): boolean {
+  return higher_is_worse ? score > threshold : score < threshold;
+}
+
+export function is_active(filter: Filter): boolean {
+  return filter.threshold !== null || filter.patterns.length > 0;
+}
+
+export function select(entries: readonly Entry[], filter: Filter, higher_is_worse: boolean): Entry[] {
+  return entries.filter(
+    ({ name, score }) =>
+      (filter.threshold === null || is_beyond(score, filter.threshold, higher_is_worse)) &&
+      (filter.patterns.length === 0 || is_hit(name, filter.patterns)),
+  );
+}

@@ -1,0 +1,238 @@
+// The page of a sensitivity sweep: one point per quantizer, a threshold, highlights, and the ranking as a table.
+
+import { copy, download, file_stem, to_csv } from './csv';
+import { h, marked } from './dom';
+import { Guide } from './guide';
+import { fixed4, nice_step } from './numbers';
+import { action, note, page_frame } from './page';
+import { PatternToggles } from './patterns';
+import { Plot } from './plot';
+import { entries_of, is_active, is_hit, select, type Entry, type Filter, type SensitivityData } from './ranking';
+import { Table, type Column } from './table';
+
+const kTop = 20;
+const kPortion = 200;
+
+export function sensitivity_page(data: SensitivityData): void {
+  const entries = entries_of(data);
+  const finite = entries.map(({ score }) => score).filter(Number.isFinite);
+  const low = finite.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = finite.reduce((a, b) => Math.max(a, b), -Infinity);
+  const side = data.higher_is_worse ? 'above' : 'below';
+  const filter: { threshold: number | null; patterns: readonly string[] } = { threshold: null, patterns: [] };
+  let show_all = false;
+
+  // --- plot ---
+  const detail_row = (entry: Entry): HTMLElement[] =>
+    data.details_label === '' || entry.detail === '' ? [] : [h('dt', {}, data.details_label), h('dd', {}, entry.detail)];
+  const plot = new Plot({
+    label: `${data.metric} of ${entries.length} entries; left and right arrow keys read one point after another`,
+    x_label: 'Position in the order of the analysis',
+    y_label: data.metric,
+    series: [{ name: data.metric, values: entries.map(({ score }) => score), color: 'point', markers: true }],
+    card: (index) => {
+      const entry = entries[index];
+      return h(
+        'div',
+        {},
+        h('p', { class: 'name' }, marked(entry.name, filter.patterns)),
+        h(
+          'dl',
+          {},
+          h('dt', {}, 'Rank'),
+          h('dd', {}, h('b', {}, String(entry.rank)), ` of ${entries.length}`),
+          h('dt', {}, data.metric),
+          h('dd', {}, h('b', {}, fixed4(entry.score))),
+          ...detail_row(entry),
+          h('dt', {}, 'Position'),
+          h('dd', {}, String(index + 1)),
+        ),
+      );
+    },
+    spoken: (index) => {
+      const { name, rank, score, detail } = entries[index];
+      return `Rank ${rank}, ${name}, ${data.metric} ${fixed4(score)}${detail === '' ? '' : `, ${detail}`}`;
+    },
+  });
+
+  // --- threshold ---
+  const input = h('input', {
+    type: 'number',
+    id: 'threshold',
+    step: 'any',
+    inputmode: 'decimal',
+    placeholder: 'none',
+    autocomplete: 'off',
+  });
+  if (finite.length > 0) input.step = String(nice_step(high - low));
+  const clear = h('button', { type: 'button', class: 'clear', 'aria-label': 'Remove the threshold', hidden: true }, '×');
+  const guide = new Guide({
+    label: `Threshold: show entries ${side} it`,
+    color: 'hit',
+    dashed: true,
+    span: high - low,
+    shade: side,
+    park: data.higher_is_worse ? high : low,
+    on_change: (value) => {
+      input.value = value === null ? '' : String(value);
+      set_threshold(value);
+    },
+  });
+  const set_threshold = (value: number | null): void => {
+    filter.threshold = value;
+    clear.hidden = value === null;
+    update_table();
+  };
+  input.addEventListener('input', () => {
+    const value = input.value === '' ? null : input.valueAsNumber;
+    // Half a number ("-", "1e") is not a threshold yet; the browser marks it.
+    if (value !== null && Number.isNaN(value)) return;
+    guide.set(value);
+    set_threshold(value);
+  });
+  clear.addEventListener('click', () => {
+    input.value = '';
+    guide.set(null);
+    set_threshold(null);
+    input.focus();
+  });
+
+  // --- highlights ---
+  const toggles = new PatternToggles(entries.map(({ name }) => name), data.patterns, (active) => {
+    filter.patterns = active;
+    plot.set_hits(active.length === 0 ? [] : entries.filter(({ name }) => is_hit(name, active)).map(({ index }) => index));
+    update_table();
+  });
+
+  // --- table ---
+  // Length of a row's bar: 1 for the most sensitive finite score, 0 for the least.
+  const severity = (score: number): number => {
+    if (Number.isNaN(score) || high === low) return 0;
+    const share = Math.max(0, Math.min(1, (score - low) / (high - low)));
+    return data.higher_is_worse ? share : 1 - share;
+  };
+  const columns: Column<Entry>[] = [
+    { title: 'Rank', kind: 'number', key: ({ rank }) => rank, cell: ({ rank }) => (Number.isNaN(rank) ? '–' : String(rank)) },
+    { title: 'Name', kind: 'name', key: ({ name }) => name, cell: ({ name }) => marked(name, filter.patterns) },
+    ...(data.details_label === ''
+      ? []
+      : [{ title: data.details_label, kind: 'text' as const, key: ({ detail }: Entry) => detail, cell: ({ detail }: Entry) => detail }]),
+    {
+      title: data.metric,
+      kind: 'number',
+      key: ({ score }) => score,
+      cell: ({ score }) => {
+        const bar = h('span', { class: 'bar', 'aria-hidden': 'true' });
+        bar.style.setProperty('--share', String(severity(score)));
+        return h('span', { class: 'score' }, bar, fixed4(score));
+      },
+    },
+  ];
+  const table = new Table<Entry>({
+    caption: 'Entries in view',
+    columns,
+    portion: kPortion,
+    empty: 'Nothing passes.',
+    on_hover: (row) => plot.focus(row ? row.index : -1),
+  });
+  const heading = h('h2', {});
+  const status = h('p', { class: 'status', role: 'status', id: 'status' });
+  const all = h('button', { type: 'button', class: 'quiet', id: 'show-all' });
+  all.addEventListener('click', () => {
+    show_all = !show_all;
+    update_table();
+  });
+  const csv = (): string =>
+    to_csv([
+      ['rank', 'name', ...(data.details_label === '' ? [] : [data.details_label]), data.metric],
+      ...table.view().map(({ rank, name, detail, score }) => [
+        Number.isNaN(rank) ? '' : rank,
+        name,
+        ...(data.details_label === '' ? [] : [detail]),
+        score,
+      ]),
+    ]);
+  const copy_button = action('Copy CSV', 'Copy the rows in view', () => {
+    void copy(csv()).then((done) => {
+      copy_label(done ? 'Copied' : 'Not allowed here');
+      setTimeout(() => copy_label('Copy CSV'), 1500);
+    });
+  });
+  const copy_label = (text: string): void => {
+    copy_button.textContent = text;
+  };
+
+  const update_table = (): void => {
+    const active = is_active(filter);
+    const chosen = select(entries, filter, data.higher_is_worse);
+    const top = !active && !show_all && entries.length > kTop;
+    const rows = top ? [...chosen].sort((a, b) => (Number.isNaN(a.rank) ? 1 : Number.isNaN(b.rank) ? -1 : a.rank - b.rank)).slice(0, kTop) : chosen;
+    heading.textContent = active ? 'Entries that pass' : top ? `The ${kTop} most sensitive` : 'All entries';
+    status.textContent = active
+      ? `${chosen.length} of ${entries.length} match: ${describe(filter, side)}`
+      : `No filter is active; ${entries.length} entries in all`;
+    all.hidden = active || entries.length <= kTop;
+    all.textContent = show_all ? `Show only ${kTop}` : `Show all ${entries.length}`;
+    table.set_rows(rows, active ? `No entry has ${describe(filter, side)}.` : 'There are no entries.');
+  };
+
+  // --- page ---
+  const zoom_out = action('Reset zoom', 'Show everything again (double click)', () => plot.reset_zoom());
+  zoom_out.disabled = true;
+  plot.on_zoom((zoomed) => {
+    zoom_out.disabled = !zoomed;
+  });
+  const save = action('Save image', 'Save the plot as PNG', () => {
+    void plot.png(data.title).then((blob) => {
+      if (blob) download(`${file_stem(data.title)}.png`, blob);
+    });
+  });
+  const direction = data.higher_is_worse
+    ? `A higher ${data.metric} is worse: the highest points are the most sensitive.`
+    : `A higher ${data.metric} is better: the lowest points are the most sensitive.`;
+  const unscored = entries.filter(({ score }) => Number.isNaN(score));
+  const infinite = entries.filter(({ score }) => !Number.isNaN(score) && !Number.isFinite(score));
+  const notes = [
+    unscored.length > 0 && note(`${unscored.length} without a number as score (NaN): listed, not ranked, not drawn`, unscored.map(({ name }) => name)),
+    infinite.length > 0 && note(`${infinite.length} with an infinite score: ranked and listed, not drawn`, infinite.map(({ name }) => name)),
+  ];
+  page_frame(
+    data,
+    h(
+      'section',
+      { class: 'card', 'aria-label': 'Plot' },
+      h(
+        'div',
+        { class: 'controls' },
+        h('div', { class: 'threshold' }, h('label', { for: 'threshold', class: 'label' }, `Show entries ${side}`), h('span', { class: 'field' }, input, clear)),
+        h('p', { class: 'direction' }, direction),
+        h('div', { class: 'tools' }, zoom_out, save),
+        toggles.element,
+      ),
+      ...notes.filter((item): item is HTMLElement => item !== false),
+      plot.element,
+      h('p', { class: 'hint' }, 'Drag a box to zoom, double click to go back; Ctrl + wheel zooms, Shift + drag pans.'),
+    ),
+    h(
+      'section',
+      { class: 'card', 'aria-label': 'Table' },
+      h(
+        'div',
+        { class: 'bar-head' },
+        h('div', {}, heading, status),
+        h('div', { class: 'tools' }, all, copy_button, action('Download CSV', 'Save the rows in view', () => download(`${file_stem(data.title)}.csv`, new Blob([csv()], { type: 'text/csv' })))),
+      ),
+      table.element,
+    ),
+  );
+  if (finite.length > 0) plot.add_guide(guide);
+  plot.start();
+  update_table();
+}
+
+function describe(filter: Filter, side: string): string {
+  const parts: string[] = [];
+  if (filter.threshold !== null) parts.push(`a score ${side} ${filter.threshold}`);
+  if (filter.patterns.length > 0) parts.push(`${filter.patterns.map((pattern) => `“${pattern}”`).join(' or ')} in the name`);
+  return parts.join(' and ');
+}

@@ -1,0 +1,71 @@
+// Writes an HTML report from a results file: for the browser tests and for pictures in the docs.
+//
+//   bitsweep_report_demo results.json report.html
+//
+// The file holds what `bitsweep sweep` writes; these keys are read too: "title", "metric" (text),
+// "better" ("higher" or "lower"), "order" (names along the x axis; default: by rank), "patterns",
+// "details_label".
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "bitsweep/report.h"
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double score_of(const Json& value) {
+  return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
+bitsweep::SensitivityPage page_of(const Json& json) {
+  bitsweep::SensitivityPage page;
+  page.title = json.value("title", "");
+  page.metric = json.value("metric", "Score");
+  if (const std::string unit = json.value("unit", ""); !unit.empty())
+    page.metric += " (" + unit + ")";
+  page.higher_is_worse = json.value("better", "higher") == "lower";
+  page.highlight_patterns = json.value("patterns", bitsweep::default_highlight_patterns());
+  page.details_label = json.value("details_label", "");
+  if (json.contains("facts")) {
+    for (const auto& [name, value] : json["facts"].items())
+      page.facts.emplace_back(name, value.get<std::string>());
+  }
+  std::map<std::string, const Json*> rows;
+  std::vector<std::string> order;
+  bool details = false;
+  for (const Json& row : json.at("ranking")) {
+    order.push_back(row.at("name").get<std::string>());
+    rows[order.back()] = &row;
+    details = details || row.contains("detail");
+  }
+  for (const std::string& name : json.value("order", order)) {
+    const Json& row = *rows.at(name);
+    page.scores.emplace_back(name, score_of(row.at("score")));
+    if (details) page.details.push_back(row.value("detail", ""));
+  }
+  return page;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: bitsweep_report_demo results.json report.html\n");
+    return 2;
+  }
+  try {
+    std::ifstream file(argv[1]);
+    if (!file) throw std::runtime_error(std::string(argv[1]) + " cannot be read");
+    bitsweep::write_sensitivity_page(page_of(Json::parse(file)), argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bitsweep_report_demo: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
