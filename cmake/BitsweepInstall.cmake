@@ -2,7 +2,7 @@
 # A wheel takes only the command (the module installs itself): see pyproject.toml.
 if(SKBUILD)
   if(TARGET bitsweep_cli)
-    install(TARGETS bitsweep_cli RUNTIME DESTINATION bitsweep/bin)
+    install(TARGETS bitsweep_cli RUNTIME DESTINATION bitsweep/bin COMPONENT python)
   endif()
   return()
 endif()
