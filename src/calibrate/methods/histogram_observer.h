@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bitsweep/calibration.h"
+#include "calibrate/histogram.h"
+
+namespace bitsweep {
+
+/// A histogram per cell; the scheme turns each into an encoding.
+class HistogramObserver : public Observer {
+ public:
+  HistogramObserver(const ObserverOptions& options, const Granularity& granularity,
+                    const Shape& shape);
+
+  void observe(const float* values, const Shape& shape) override;
+  std::vector<AffineEncoding> encodings(const AffineOptions& options) const override;
+  bool has_data() const override { return num_values_ > num_non_finite_; }
+  std::vector<std::vector<HistogramBucket>> histograms() const override;
+
+ private:
+  AffineEncoding encoding(const Histogram& histogram, const AffineOptions& options) const;
+
+  ObserverOptions options_;
+  Granularity granularity_;
+  std::vector<std::unique_ptr<HistogramBuilder>> cells_;
+};
+
+}  // namespace bitsweep

@@ -1,0 +1,146 @@
+#include "calibrate/methods/tf_enhanced.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace bitsweep {
+namespace {
+
+constexpr double kSaturationWeight = 3.0;
+constexpr float kNarrowest = 0.01F;
+
+struct Grid {
+  float delta = 0.0F;
+  int offset = 0;
+};
+
+// Costs of many grids over one histogram; the best is kept, the first one on ties.
+class Search {
+ public:
+  Search(const Histogram& histogram, int bitwidth)
+      : histogram_(histogram), codes_(std::ldexp(1.0, bitwidth) - 1.0) {
+    middles_.reserve(histogram.buckets.size());
+    for (const Histogram::Bucket& bucket : histogram.buckets)
+      middles_.push_back(histogram.middle(bucket.index));
+  }
+
+  void consider(const Grid& grid) {
+    const double cost = this->cost(grid);
+    if (cost < lowest_) {
+      lowest_ = cost;
+      best_ = grid;
+    }
+  }
+
+  const Grid& best() const { return best_; }
+
+ private:
+  // Number of buckets below the one of `index`.
+  std::size_t below(std::int64_t index) const {
+    const auto& buckets = histogram_.buckets;
+    const auto it =
+        std::lower_bound(buckets.begin(), buckets.end(), index,
+                         [](const Histogram::Bucket& b, std::int64_t i) { return b.index < i; });
+    return static_cast<std::size_t>(it - buckets.begin());
+  }
+
+  double outside(std::size_t begin, std::size_t end, float edge) const {
+    double sum = 0.0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const double distance = static_cast<double>(middles_[i]) - static_cast<double>(edge);
+      sum += histogram_.buckets[i].mass * distance * distance;
+    }
+    return sum;
+  }
+
+  double cost(const Grid& grid) const {
+    const auto delta = static_cast<double>(grid.delta);
+    const auto offset = static_cast<double>(grid.offset);
+    const std::int64_t low = histogram_.clamped_index(delta * offset);
+    const std::int64_t high = histogram_.clamped_index(delta * (offset + codes_));
+    const std::size_t begin = below(low);
+    const std::size_t end = std::max(begin, below(high));
+    double inside = 0.0;
+    const float inverse = 1.0F / grid.delta;
+    for (std::size_t i = begin; i < end; ++i) {
+      const float rounded = grid.delta * std::floor(middles_[i] * inverse + 0.5F);
+      const double error = static_cast<double>(middles_[i]) - static_cast<double>(rounded);
+      inside += histogram_.buckets[i].mass * error * error;
+    }
+    const double saturated = outside(0, begin, histogram_.middle(low)) +
+                             outside(end, middles_.size(), histogram_.middle(high));
+    return kSaturationWeight * saturated + inside;
+  }
+
+  const Histogram& histogram_;
+  double codes_;
+  std::vector<float> middles_;
+  double lowest_ = std::numeric_limits<double>::infinity();
+  Grid best_;
+};
+
+void consider_symmetric(Search& search, float min, float max, float steps, bool from_zero) {
+  const float magnitude = std::max(std::abs(min), std::abs(max));
+  const float largest = from_zero ? max / steps : magnitude / (steps * 0.5F);
+  const int offset = from_zero ? 0 : static_cast<int>(std::floor(-steps / 2.0F));
+  // Sums of 0.01, as the reference takes them: their rounding shows in the result.
+  constexpr double kStep = 0.01;
+  constexpr int kFactors = 101;
+  double factor = 0.0;
+  for (int i = 0; i < kFactors; ++i) {
+    factor += kStep;
+    search.consider({static_cast<float>(factor) * largest, offset});
+  }
+}
+
+void consider_asymmetric(Search& search, float min, float max, float steps) {
+  const float full_delta = (max - min) / steps;
+  const int full_offset = static_cast<int>(std::round(min / full_delta));
+  const float seen_min = full_delta * static_cast<float>(full_offset);
+  const float seen_max = full_delta * (static_cast<float>(full_offset) + steps);
+  constexpr int kDeltas = 17;
+  constexpr int kOffsets = 20;
+  for (int j = 1; j <= kDeltas; ++j) {
+    for (int i = 0; i <= kOffsets; ++i) {
+      const float offset =
+          std::trunc(-steps + steps / static_cast<float>(kOffsets) * static_cast<float>(i));
+      const float delta = 0.0625F * static_cast<float>(j) * full_delta;
+      float test_min = delta * offset;
+      float test_max = delta * (offset + steps);
+      if (test_min < seen_min && test_max > seen_max) continue;
+      test_min = std::max(test_min, seen_min);
+      test_max = std::min(test_max, seen_max);
+      if (test_min >= test_max) continue;
+      const float test_delta = (test_max - test_min) / steps;
+      search.consider({test_delta, static_cast<int>(std::round(test_min / test_delta))});
+    }
+  }
+  search.consider({full_delta, full_offset});
+}
+
+}  // namespace
+
+AffineEncoding tf_enhanced_encoding(const Histogram& histogram, const AffineOptions& options) {
+  double steps = std::ldexp(1.0, options.bitwidth) - 1.0;
+  if (options.symmetric && options.strict_symmetric) steps -= 1.0;
+  const float min = std::min(static_cast<float>(histogram.min), 0.0F);
+  const float max = std::max({static_cast<float>(histogram.max), 0.0F, min + kNarrowest});
+
+  Search search(histogram, options.bitwidth);
+  if (options.symmetric) {
+    consider_symmetric(search, min, max, static_cast<float>(steps),
+                       min == 0.0F && options.unsigned_symmetric);
+  } else {
+    consider_asymmetric(search, min, max, static_cast<float>(steps));
+  }
+  AffineEncoding e;
+  e.delta = static_cast<double>(search.best().delta);
+  e.offset = static_cast<double>(search.best().offset);
+  e.min = e.delta * e.offset;
+  e.max = e.delta * (e.offset + steps);
+  return e;
+}
+
+}  // namespace bitsweep
