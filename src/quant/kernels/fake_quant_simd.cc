@@ -150,8 +150,16 @@ std::size_t min_max_row(const float* x, std::size_t n, float* low, float* high) 
 
 // A minimum over floats is not vectorized by the compiler (order of NaN and zeros), so the lanes
 // are written out. Minimum and maximum are exact: the order of the elements does not matter.
-typedef float Floats __attribute__((vector_size(64)));
-typedef int Ints __attribute__((vector_size(64)));
+// One register of this instruction set: GCC 12 splits the selects of wider vectors into scalars.
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+typedef float Floats __attribute__((vector_size(kVectorBytes)));
+typedef int Ints __attribute__((vector_size(kVectorBytes)));
 constexpr std::size_t kLanes = sizeof(Floats) / sizeof(float);
 constexpr std::size_t kFlush = std::size_t{1}
                                << 20;  // vectors between flushes of the 32-bit lane counters
