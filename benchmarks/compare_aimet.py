@@ -106,14 +106,17 @@ def compare(
 ) -> Row:
     cpus = sorted(os.sched_getaffinity(0))[: args.threads]
     inputs = {
-        "model": str(folder / "model.onnx"),
+        "model": str(args.work / f"{name}.folded.onnx"),
         "data": str(folder / "eval.npz"),
         "calibration": str(folder / "calib.npz"),
         "samples": args.samples,
         "calibration_samples": args.calibration_samples,
         "threads": args.threads,
+        "opaque_metric": args.opaque_metric,
     }
-    peer, peer_encodings, peer_threads = _fastest_peer(name, peer_python, cpus, inputs, args)
+    peer, peer_encodings, peer_threads = _fastest_peer(
+        name, folder / "model.onnx", peer_python, cpus, inputs, args
+    )
     subject = Side(
         subject_python[0], subject_python[1], cpus, args.work / f"{name}.{subject_python[0]}.log"
     )
@@ -135,7 +138,7 @@ def compare(
     seconds = {key: [run["seconds"] for run in results] for key, results in runs.items()}
     medians = {key: statistics.median(values) for key, values in seconds.items()}
     scores = {key: results[-1]["scores"] for key, results in runs.items()}
-    model = onnx.load(folder / "model.onnx")
+    model = onnx.load(inputs["model"])
     feed = read_feeds(folder / "eval.npz", model, 1)[0]
     # Both sides are put in units of the same work, also when they should disagree about the number of quantizers.
     unit = {key: len(scores[key]) * args.samples * float_seconds for key in scores}
@@ -164,12 +167,18 @@ def compare(
 
 
 def _fastest_peer(
-    name: str, python: Path, cpus: list[int], inputs: dict[str, Any], args: argparse.Namespace
+    name: str,
+    unfolded: Path,
+    python: Path,
+    cpus: list[int],
+    inputs: dict[str, Any],
+    args: argparse.Namespace,
 ) -> tuple[Side, dict[str, Any], int]:
     """The peer with the session setting that suits this model best: all threads inside a run, or one."""
     candidates = []
     for threads in sorted({1, args.threads}):
         side = Side(PEER, python, cpus, args.work / f"{name}.{PEER}.{threads}.log")
+        side.ask("fold", model=str(unfolded), folded=inputs["model"])
         encodings = side.ask(
             "prepare", **inputs, sim_session_options={"intra_op_num_threads": threads}
         )["encodings"]
@@ -277,6 +286,11 @@ def parse_arguments() -> argparse.Namespace:
         "--threads", type=int, default=2, help="CPUs that each side may use (default: %(default)s)"
     )
     parser.add_argument("--json", type=Path, help="also write the results here")
+    parser.add_argument(
+        "--opaque-metric",
+        action="store_true",
+        help="score with a function that neither side can look into, as a user's own would be",
+    )
     parser.add_argument(
         "--peer-venv",
         type=Path,

@@ -5,7 +5,7 @@
 Both packages are driven by the same lines, since they share their names; so import, model building and calibration
 happen once, outside of what is timed. Anything else that a package prints goes to stderr.
 
-Requests: {"do": "hello" | "prepare" | "metric" | "sweep" | "float" | "quit", ...arguments}; see `Worker`.
+Requests: {"do": "hello" | "fold" | "prepare" | "metric" | "sweep" | "float" | "quit", ...arguments}; see `Worker`.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Worker:
     def __init__(self, package: str) -> None:
         self._quantsim = importlib.import_module(f"{package}.quantsim")
         self._analysis = importlib.import_module(f"{package}.analysis")
-        self._batch_norm_fold = importlib.import_module(f"{package}.batch_norm_fold")
         self._utils = importlib.import_module(f"{package}.utils")
         self._package = importlib.import_module(package)
+        self._name = package
         self._after_import_kib = memory_kib("VmRSS")
 
     def hello(self) -> dict[str, Any]:
@@ -70,6 +70,14 @@ class Worker:
             "after_import_kib": self._after_import_kib,
         }
 
+    def fold(self, model: str, folded: str) -> dict[str, Any]:
+        """Writes the model with batch norms folded: done by one side, so that both sweep the same weights."""
+        folding = importlib.import_module(f"{self._name}.batch_norm_fold")
+        float_model = onnx.load(model)
+        folding.fold_all_batch_norms_to_weight(float_model)
+        onnx.save(float_model, folded)
+        return {}
+
     def prepare(
         self,
         model: str,
@@ -79,8 +87,12 @@ class Worker:
         calibration_samples: int,
         threads: int,
         sim_session_options: dict[str, Any],
+        opaque_metric: bool,
     ) -> dict[str, Any]:
-        """Builds and calibrates the simulation; gives its encodings, as (step, offset) per channel."""
+        """Builds and calibrates the simulation; gives its encodings, as (step, offset) per channel.
+
+        `opaque_metric`: the metric is a function that the package cannot look into, as a user's own would be.
+        """
         start = time.perf_counter()
         float_model = onnx.load(model)
         self._feeds = read_feeds(Path(data), float_model, samples)
@@ -92,13 +104,13 @@ class Worker:
             model, options, providers=["CPUExecutionProvider"]
         )
 
-        self._batch_norm_fold.fold_all_batch_norms_to_weight(float_model)
         self._sim = self._quantsim.QuantizationSimModel(
             float_model, config_file="default", session_options_kwargs=sim_session_options
         )
         self._sim.compute_encodings(calibration_feeds)
         evaluate = self._utils.make_psnr_eval_fn(self._float_session, self._feeds, None)
-        self._metric = self._analysis.SensitivityMetric("PSNR", evaluate, higher_is_worse=False)
+        function = (lambda session: evaluate(session)) if opaque_metric else evaluate
+        self._metric = self._analysis.SensitivityMetric("PSNR", function, higher_is_worse=False)
         encodings = {
             name: [(cell.delta, cell.offset) for cell in quantizer.get_encodings()]
             for name, quantizer in self._sim.qc_quantize_op_dict.items()
@@ -146,6 +158,7 @@ def main() -> None:
     worker = Worker(sys.argv[1])
     handlers: dict[str, Callable[..., dict[str, Any]]] = {
         "hello": worker.hello,
+        "fold": worker.fold,
         "prepare": worker.prepare,
         "metric": worker.metric,
         "sweep": worker.sweep,
