@@ -6,9 +6,9 @@ export type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity';
 /** Four decimals, as in every table of scores; tiny values keep their digits. */
 export function fixed4(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
-  if (value !== 0 && Math.abs(value) < 5e-4) return value.toExponential(3).replace('-', '−').replace('e-', 'e−');
-  return value.toFixed(4).replace('-', '−');
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : '-∞';
+  if (value !== 0 && Math.abs(value) < 5e-4) return value.toExponential(3);
+  return value.toFixed(4);
 }
 
 /** Exponent for very small and very large values, else three decimals. */

@@ -4,7 +4,11 @@ import { h } from './dom';
 
 export class PatternToggles {
   readonly element: HTMLElement;
-  private readonly buttons = h('div', { class: 'toggles', role: 'group', 'aria-label': 'Highlight names that contain' });
+  private readonly buttons = h('div', {
+    class: 'toggles',
+    role: 'group',
+    'aria-label': 'Highlight names that contain',
+  });
   private readonly active: string[] = [];
   private readonly known = new Set<string>();
 
@@ -14,7 +18,15 @@ export class PatternToggles {
     private readonly on_change: (active: readonly string[]) => void,
   ) {
     for (const pattern of patterns) this.add(pattern);
-    const input = h('input', { type: 'text', class: 'add', id: 'add-pattern', placeholder: 'Other…', 'aria-label': 'Highlight another part of a name', autocomplete: 'off', spellcheck: 'false' });
+    const input = h('input', {
+      type: 'text',
+      class: 'add',
+      id: 'add-pattern',
+      placeholder: 'Other…',
+      'aria-label': 'Highlight another part of a name',
+      autocomplete: 'off',
+      spellcheck: 'false',
+    });
     const form = h('form', { class: 'add-form' }, input);
     form.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -33,7 +45,12 @@ export class PatternToggles {
     const count = this.names.filter((name) => name.includes(pattern)).length;
     const button = h(
       'button',
-      { type: 'button', class: count === 0 ? 'toggle none' : 'toggle', 'aria-pressed': 'false', onclick: () => this.toggle(pattern) },
+      {
+        type: 'button',
+        class: count === 0 ? 'toggle none' : 'toggle',
+        'aria-pressed': 'false',
+        onclick: () => this.toggle(pattern),
+      },
       pattern,
       h('span', { class: 'count', 'aria-label': `${count} matches` }, String(count)),
     );

@@ -8,35 +8,22 @@ import { DataZoomInsideComponent, DataZoomSliderComponent, GridComponent } from 
 import * as echarts from 'echarts/core';
 import { CanvasRenderer } from 'echarts/renderers';
 
+import { chart_option, margin_of, marker_style, type Segment, type Series } from './chart_option';
 import { h, place } from './dom';
 import { Guide } from './guide';
-import { tick } from './numbers';
-import { on_theme_change, palette, type Palette } from './theme';
+import { on_theme_change, palette } from './theme';
 
 echarts.use([LineChart, ScatterChart, GridComponent, DataZoomInsideComponent, DataZoomSliderComponent, CanvasRenderer]);
-
-export interface Series {
-  name: string;
-  values: readonly number[]; // not finite: no point
-  color: 'point' | 'second' | 'hit';
-  markers: boolean;
-}
 
 export interface PlotOptions {
   label: string; // for screen readers
   x_label: string;
   y_label: string;
   series: Series[];
-  y_limits?: () => [number, number]; // fixed range of the y axis; none: fitted to the values
   card: (index: number) => Node; // what the hover card shows
   spoken: (index: number) => string; // the same for screen readers
 }
 
-const kMargin = { left: 68, right: 76, top: 34, bottom: 74 };
-const kMarginNarrow = { left: 50, right: 58, top: 34, bottom: 74 };
-const kNarrow = 560;
-// Above this many points single markers cannot be told apart; one path for all of them draws in milliseconds.
-const kManyPoints = 2000;
 const kHoverReach = 28;
 const kSmallestBox = 6;
 
@@ -52,12 +39,19 @@ export class Plot {
   private readonly live = h('p', { class: 'off-screen', 'aria-live': 'polite' });
   private readonly chart: echarts.ECharts;
   private readonly count: number;
+  private series: readonly Series[];
   private hits: readonly number[] = [];
+  private segments: readonly Segment[] = [];
+  private limits: [number, number] | null = null;
   private current = -1;
+  private shown: number; // points in the zoomed part
+  private cropped = false; // the y axis is zoomed
   private readonly zoom_listeners: ((zoomed: boolean) => void)[] = [];
 
   constructor(private readonly options: PlotOptions) {
+    this.series = options.series;
     this.count = options.series[0].values.length;
+    this.shown = this.count;
     this.element = h(
       'div',
       { class: 'plot', tabindex: 0, role: 'group', 'aria-label': options.label },
@@ -81,6 +75,19 @@ export class Plot {
   /** Points drawn large, red and with a halo. */
   set_hits(indices: readonly number[]): void {
     this.hits = indices;
+    this.draw();
+  }
+
+  /** Other values for the same entries; `limits`: fixed ends of the y axis. */
+  set_series(series: readonly Series[], limits: [number, number] | null): void {
+    this.series = series;
+    this.limits = limits;
+    this.draw();
+  }
+
+  /** Vertical marks from one value to another. */
+  set_segments(segments: readonly Segment[]): void {
+    this.segments = segments;
     this.draw();
   }
 
@@ -144,95 +151,12 @@ export class Plot {
   }
 
   draw(): void {
-    const colors = palette();
-    this.chart.setOption(this.option(colors), { replaceMerge: ['series'] });
+    const { x_label, y_label } = this.options;
+    const { count, series, hits, segments, limits, shown, cropped } = this;
+    const width = this.chart.getWidth();
+    const state = { x_label, y_label, count, series, hits, segments, limits, shown, cropped, width };
+    this.chart.setOption(chart_option(state, palette()), { replaceMerge: ['series'] });
     this.place();
-  }
-
-  private option(colors: Palette): echarts.EChartsCoreOption {
-    const narrow = this.chart.getWidth() < kNarrow;
-    const margin = narrow ? kMarginNarrow : kMargin;
-    const limits = this.options.y_limits?.();
-    const text = { color: colors.muted, fontFamily: colors.font, fontSize: 12 };
-    const line = { lineStyle: { color: colors.grid } };
-    const axis = { axisLabel: { ...text, hideOverlap: true }, axisLine: line, axisTick: { show: false }, nameTextStyle: text };
-    return {
-      animation: false,
-      grid: { ...margin, outerBoundsMode: 'none' },
-      xAxis: {
-        ...axis,
-        type: 'value',
-        min: this.count > 1 ? 1 - (this.count - 1) * 0.012 : 0,
-        max: this.count > 1 ? this.count + (this.count - 1) * 0.012 : 2,
-        minInterval: 1,
-        splitLine: { show: false },
-        axisLabel: {
-          ...axis.axisLabel,
-          showMinLabel: false,
-          showMaxLabel: false,
-          formatter: (value: number) => (Number.isInteger(value) && value >= 1 && value <= this.count ? String(value) : ''),
-        },
-        name: this.options.x_label,
-        nameLocation: 'middle',
-        nameGap: 26,
-      },
-      yAxis: {
-        ...axis,
-        type: 'value',
-        scale: true,
-        min: limits?.[0],
-        max: limits?.[1],
-        axisLine: { show: false },
-        splitLine: line,
-        axisLabel: { ...axis.axisLabel, formatter: tick },
-        name: this.options.y_label,
-        nameLocation: 'end',
-        nameGap: 14,
-        nameTextStyle: { ...text, color: colors.text, fontWeight: 600, align: 'left', padding: [0, 0, 0, 8 - margin.left] },
-      },
-      dataZoom: [
-        { id: 'x', type: 'inside', xAxisIndex: 0, filterMode: 'none', zoomOnMouseWheel: 'ctrl', moveOnMouseMove: 'shift', moveOnMouseWheel: false, preventDefaultMouseMove: false, minSpan: Math.min(100, 500 / this.count) },
-        { id: 'y', type: 'inside', yAxisIndex: 0, filterMode: 'none', disabled: true },
-        this.slider(colors),
-      ],
-      series: this.series(colors),
-    };
-  }
-
-  private slider(colors: Palette): object {
-    return {
-      id: 'bar',
-      type: 'slider',
-      xAxisIndex: 0,
-      filterMode: 'none',
-      height: 12,
-      bottom: 8,
-      brushSelect: false,
-      showDetail: false,
-      showDataShadow: false,
-      borderColor: colors.grid,
-      fillerColor: colors.select,
-      handleStyle: { color: colors.surface, borderColor: colors.muted },
-      handleSize: '140%',
-      moveHandleSize: 0,
-      emphasis: { handleStyle: { borderColor: colors.point } },
-    };
-  }
-
-  private series(colors: Palette): object[] {
-    const many = this.count > kManyPoints;
-    const result: object[] = [];
-    for (const { name, values, color, markers } of this.options.series) {
-      const data = values.map((value, index) => [index + 1, Number.isFinite(value) ? value : null]);
-      result.push({ id: `line ${name}`, type: 'line', data, showSymbol: false, silent: true, z: 2, lineStyle: { width: 1.5, color: colors[color], opacity: many ? 0.3 : 0.55 } });
-      if (!markers) continue;
-      const hit = new Set(this.hits);
-      const rest = data.filter((point, index) => point[1] !== null && !hit.has(index));
-      const top = data.filter((point, index) => point[1] !== null && hit.has(index));
-      result.push({ id: `points ${name}`, type: 'scatter', data: rest, silent: true, z: 3, progressive: 0, large: many, largeThreshold: kManyPoints, symbolSize: many ? 3 : this.count > 300 ? 5 : 6.5, itemStyle: { color: colors[color], opacity: 1 } });
-      result.push({ id: `hits ${name}`, type: 'scatter', data: top, silent: true, z: 5, progressive: 0, symbolSize: top.length > kManyPoints ? 5 : 11, itemStyle: { color: colors.hit, opacity: 1, borderColor: colors.surface, borderWidth: top.length > kManyPoints ? 0 : 2 } });
-    }
-    return result;
   }
 
   private fit(): void {
@@ -243,12 +167,7 @@ export class Plot {
   }
 
   private listen(): void {
-    this.chart.on('datazoom', () => {
-      this.place();
-      const zooms = this.chart.getOption().dataZoom as { start: number; end: number }[];
-      const zoomed = zooms.some(({ start, end }) => start > 0 || end < 100);
-      for (const listener of this.zoom_listeners) listener(zoomed);
-    });
+    this.chart.on('datazoom', () => this.zoomed());
     this.element.addEventListener('pointermove', (event) => {
       if (event.buttons === 0 || event.pointerType === 'touch') this.focus(this.find(...this.local(event)));
     });
@@ -260,6 +179,17 @@ export class Plot {
     this.element.addEventListener('dblclick', () => this.reset_zoom());
     this.element.addEventListener('keydown', (event) => this.press(event));
     this.element.addEventListener('blur', () => this.focus(-1));
+  }
+
+  private zoomed(): void {
+    const [x, y] = this.chart.getOption().dataZoom as { start: number; end: number }[];
+    const full = (zoom: { start: number; end: number }): boolean => zoom.start <= 0 && zoom.end >= 100;
+    const before = marker_style(this.shown) + String(this.cropped);
+    this.shown = Math.ceil((this.count * (x.end - x.start)) / 100);
+    this.cropped = !full(y);
+    if (before !== marker_style(this.shown) + String(this.cropped)) this.draw();
+    else this.place();
+    for (const listener of this.zoom_listeners) listener(!full(x) || !full(y));
   }
 
   private press(event: KeyboardEvent): void {
@@ -329,13 +259,18 @@ export class Plot {
   }
 
   private area(): { left: number; right: number; top: number; bottom: number } {
-    const margin = this.chart.getWidth() < kNarrow ? kMarginNarrow : kMargin;
-    return { left: margin.left, top: margin.top, right: this.chart.getWidth() - margin.right, bottom: this.chart.getHeight() - margin.bottom };
+    const margin = margin_of(this.chart.getWidth());
+    return {
+      left: margin.left,
+      top: margin.top,
+      right: this.chart.getWidth() - margin.right,
+      bottom: this.chart.getHeight() - margin.bottom,
+    };
   }
 
   /** The series' value at an index: the one nearest to `y`, or the first finite one. */
   private nearest_value(index: number, y: number): number {
-    const values = this.options.series.map((series) => series.values[index]).filter(Number.isFinite);
+    const values = this.series.map((series) => series.values[index]).filter(Number.isFinite);
     if (Number.isNaN(y)) return values[0] ?? NaN;
     return values.reduce((best, value) => (Math.abs(value - y) < Math.abs(best - y) ? value : best), values[0] ?? NaN);
   }
@@ -379,6 +314,10 @@ export class Plot {
     const { offsetWidth, offsetHeight } = this.card;
     const room = this.chart.getWidth();
     const left = x + 16 + offsetWidth <= room ? x + 16 : x - 16 - offsetWidth;
-    place(this.card, Math.max(4, Math.min(room - offsetWidth - 4, left)), Math.max(4, Math.min(y - offsetHeight / 2, area.bottom - offsetHeight)));
+    place(
+      this.card,
+      Math.max(4, Math.min(room - offsetWidth - 4, left)),
+      Math.max(4, Math.min(y - offsetHeight / 2, area.bottom - offsetHeight)),
+    );
   }
 }

@@ -24,12 +24,14 @@ export function sensitivity_page(data: SensitivityData): void {
 
   // --- plot ---
   const detail_row = (entry: Entry): HTMLElement[] =>
-    data.details_label === '' || entry.detail === '' ? [] : [h('dt', {}, data.details_label), h('dd', {}, entry.detail)];
+    data.details_label === '' || entry.detail === ''
+      ? []
+      : [h('dt', {}, data.details_label), h('dd', {}, entry.detail)];
   const plot = new Plot({
     label: `${data.metric} of ${entries.length} entries; left and right arrow keys read one point after another`,
     x_label: 'Position in the order of the analysis',
     y_label: data.metric,
-    series: [{ name: data.metric, values: entries.map(({ score }) => score), color: 'point', markers: true }],
+    series: [{ name: data.metric, values: entries.map(({ score }) => score), color: 'point' as const, markers: 'all' }],
     card: (index) => {
       const entry = entries[index];
       return h(
@@ -65,7 +67,11 @@ export function sensitivity_page(data: SensitivityData): void {
     autocomplete: 'off',
   });
   if (finite.length > 0) input.step = String(nice_step(high - low));
-  const clear = h('button', { type: 'button', class: 'clear', 'aria-label': 'Remove the threshold', hidden: true }, '×');
+  const clear = h(
+    'button',
+    { type: 'button', class: 'clear', 'aria-label': 'Remove the threshold', hidden: true },
+    '×',
+  );
   const guide = new Guide({
     label: `Threshold: show entries ${side} it`,
     color: 'hit',
@@ -98,11 +104,17 @@ export function sensitivity_page(data: SensitivityData): void {
   });
 
   // --- highlights ---
-  const toggles = new PatternToggles(entries.map(({ name }) => name), data.patterns, (active) => {
-    filter.patterns = active;
-    plot.set_hits(active.length === 0 ? [] : entries.filter(({ name }) => is_hit(name, active)).map(({ index }) => index));
-    update_table();
-  });
+  const toggles = new PatternToggles(
+    entries.map(({ name }) => name),
+    data.patterns,
+    (active) => {
+      filter.patterns = active;
+      plot.set_hits(
+        active.length === 0 ? [] : entries.filter(({ name }) => is_hit(name, active)).map(({ index }) => index),
+      );
+      update_table();
+    },
+  );
 
   // --- table ---
   // Length of a row's bar: 1 for the most sensitive finite score, 0 for the least.
@@ -112,11 +124,23 @@ export function sensitivity_page(data: SensitivityData): void {
     return data.higher_is_worse ? share : 1 - share;
   };
   const columns: Column<Entry>[] = [
-    { title: 'Rank', kind: 'number', key: ({ rank }) => rank, cell: ({ rank }) => (Number.isNaN(rank) ? '–' : String(rank)) },
+    {
+      title: 'Rank',
+      kind: 'number',
+      key: ({ rank }) => rank,
+      cell: ({ rank }) => (Number.isNaN(rank) ? '-' : String(rank)),
+    },
     { title: 'Name', kind: 'name', key: ({ name }) => name, cell: ({ name }) => marked(name, filter.patterns) },
     ...(data.details_label === ''
       ? []
-      : [{ title: data.details_label, kind: 'text' as const, key: ({ detail }: Entry) => detail, cell: ({ detail }: Entry) => detail }]),
+      : [
+          {
+            title: data.details_label,
+            kind: 'text' as const,
+            key: ({ detail }: Entry) => detail,
+            cell: ({ detail }: Entry) => detail,
+          },
+        ]),
     {
       title: data.metric,
       kind: 'number',
@@ -145,12 +169,14 @@ export function sensitivity_page(data: SensitivityData): void {
   const csv = (): string =>
     to_csv([
       ['rank', 'name', ...(data.details_label === '' ? [] : [data.details_label]), data.metric],
-      ...table.view().map(({ rank, name, detail, score }) => [
-        Number.isNaN(rank) ? '' : rank,
-        name,
-        ...(data.details_label === '' ? [] : [detail]),
-        score,
-      ]),
+      ...table
+        .view()
+        .map(({ rank, name, detail, score }) => [
+          Number.isNaN(rank) ? '' : rank,
+          name,
+          ...(data.details_label === '' ? [] : [detail]),
+          score,
+        ]),
     ]);
   const copy_button = action('Copy CSV', 'Copy the rows in view', () => {
     void copy(csv()).then((done) => {
@@ -166,7 +192,11 @@ export function sensitivity_page(data: SensitivityData): void {
     const active = is_active(filter);
     const chosen = select(entries, filter, data.higher_is_worse);
     const top = !active && !show_all && entries.length > kTop;
-    const rows = top ? [...chosen].sort((a, b) => (Number.isNaN(a.rank) ? 1 : Number.isNaN(b.rank) ? -1 : a.rank - b.rank)).slice(0, kTop) : chosen;
+    const rows = top
+      ? [...chosen]
+          .sort((a, b) => (Number.isNaN(a.rank) ? 1 : Number.isNaN(b.rank) ? -1 : a.rank - b.rank))
+          .slice(0, kTop)
+      : chosen;
     heading.textContent = active ? 'Entries that pass' : top ? `The ${kTop} most sensitive` : 'All entries';
     status.textContent = active
       ? `${chosen.length} of ${entries.length} match: ${describe(filter, side)}`
@@ -193,8 +223,16 @@ export function sensitivity_page(data: SensitivityData): void {
   const unscored = entries.filter(({ score }) => Number.isNaN(score));
   const infinite = entries.filter(({ score }) => !Number.isNaN(score) && !Number.isFinite(score));
   const notes = [
-    unscored.length > 0 && note(`${unscored.length} without a number as score (NaN): listed, not ranked, not drawn`, unscored.map(({ name }) => name)),
-    infinite.length > 0 && note(`${infinite.length} with an infinite score: ranked and listed, not drawn`, infinite.map(({ name }) => name)),
+    unscored.length > 0 &&
+      note(
+        `${unscored.length} without a number as score (NaN): listed, not ranked, not drawn`,
+        unscored.map(({ name }) => name),
+      ),
+    infinite.length > 0 &&
+      note(
+        `${infinite.length} with an infinite score: ranked and listed, not drawn`,
+        infinite.map(({ name }) => name),
+      ),
   ];
   page_frame(
     data,
@@ -204,7 +242,12 @@ export function sensitivity_page(data: SensitivityData): void {
       h(
         'div',
         { class: 'controls' },
-        h('div', { class: 'threshold' }, h('label', { for: 'threshold', class: 'label' }, `Show entries ${side}`), h('span', { class: 'field' }, input, clear)),
+        h(
+          'div',
+          { class: 'threshold' },
+          h('label', { for: 'threshold', class: 'label' }, `Show entries ${side}`),
+          h('span', { class: 'field' }, input, clear),
+        ),
         h('p', { class: 'direction' }, direction),
         h('div', { class: 'tools' }, zoom_out, save),
         toggles.element,
@@ -220,7 +263,15 @@ export function sensitivity_page(data: SensitivityData): void {
         'div',
         { class: 'bar-head' },
         h('div', {}, heading, status),
-        h('div', { class: 'tools' }, all, copy_button, action('Download CSV', 'Save the rows in view', () => download(`${file_stem(data.title)}.csv`, new Blob([csv()], { type: 'text/csv' })))),
+        h(
+          'div',
+          { class: 'tools' },
+          all,
+          copy_button,
+          action('Download CSV', 'Save the rows in view', () =>
+            download(`${file_stem(data.title)}.csv`, new Blob([csv()], { type: 'text/csv' })),
+          ),
+        ),
       ),
       table.element,
     ),
@@ -233,6 +284,7 @@ export function sensitivity_page(data: SensitivityData): void {
 function describe(filter: Filter, side: string): string {
   const parts: string[] = [];
   if (filter.threshold !== null) parts.push(`a score ${side} ${filter.threshold}`);
-  if (filter.patterns.length > 0) parts.push(`${filter.patterns.map((pattern) => `“${pattern}”`).join(' or ')} in the name`);
+  if (filter.patterns.length > 0)
+    parts.push(`${filter.patterns.map((pattern) => `“${pattern}”`).join(' or ')} in the name`);
   return parts.join(' and ');
 }

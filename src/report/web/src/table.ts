@@ -54,7 +54,13 @@ export class Table<Row> {
       h(
         'div',
         { class: 'scroll' },
-        h('table', {}, h('caption', { class: 'off-screen' }, options.caption), h('thead', {}, h('tr', {}, ...this.headers)), this.body),
+        h(
+          'table',
+          {},
+          h('caption', { class: 'off-screen' }, options.caption),
+          h('thead', {}, h('tr', {}, ...this.headers)),
+          this.body,
+        ),
       ),
       this.empty,
       this.more,

@@ -13,6 +13,7 @@ export interface Palette {
   point: string;
   hit: string;
   second: string;
+  pick: string;
   select: string;
   font: string;
 }
@@ -35,6 +36,7 @@ export function palette(): Palette {
     point: value('--point'),
     hit: value('--hit'),
     second: value('--second'),
+    pick: value('--pick'),
     select: value('--select'),
     font: getComputedStyle(document.body).fontFamily,
   };

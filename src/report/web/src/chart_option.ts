@@ -1,0 +1,206 @@
+// What ECharts is asked to draw: axes, zoom, lines and markers, from the state of a plot.
+
+import type { EChartsCoreOption } from 'echarts/core';
+
+import { tick } from './numbers';
+import type { Palette } from './theme';
+
+export interface Series {
+  name: string;
+  values: readonly number[]; // not finite: no point
+  color: 'point' | 'second';
+  markers: 'all' | readonly number[]; // indices that get a marker
+}
+
+export interface Segment {
+  index: number;
+  low: number;
+  high: number;
+}
+
+export interface ChartState {
+  x_label: string;
+  y_label: string;
+  count: number;
+  series: readonly Series[];
+  hits: readonly number[]; // large, red and with a halo
+  segments: readonly Segment[];
+  limits: [number, number] | null; // ends of the y axis; null: fitted to the values
+  shown: number; // points in the zoomed part
+  cropped: boolean; // the y axis is zoomed
+  width: number;
+}
+
+const kMargin = { left: 68, right: 76, top: 34, bottom: 74 };
+const kMarginNarrow = { left: 50, right: 58, top: 34, bottom: 74 };
+const kNarrow = 560;
+// Above this many points single markers cannot be told apart; one path for all of them draws in milliseconds.
+const kManyPoints = 2000;
+const kSomePoints = 300;
+const kMarkerSize = { many: 3, some: 5, few: 6.5 };
+
+export function margin_of(width: number): typeof kMargin {
+  return width < kNarrow ? kMarginNarrow : kMargin;
+}
+
+export function marker_style(shown: number): keyof typeof kMarkerSize {
+  return shown > kManyPoints ? 'many' : shown > kSomePoints ? 'some' : 'few';
+}
+
+export function chart_option(state: ChartState, colors: Palette): EChartsCoreOption {
+  const { count, limits, cropped } = state;
+  const margin = margin_of(state.width);
+  const text = { color: colors.muted, fontFamily: colors.font, fontSize: 12 };
+  const line = { lineStyle: { color: colors.grid } };
+  const axis = {
+    axisLabel: { ...text, hideOverlap: true },
+    axisLine: line,
+    axisTick: { show: false },
+    nameTextStyle: text,
+  };
+  return {
+    animation: false,
+    grid: { ...margin, outerBoundsMode: 'none' },
+    xAxis: {
+      ...axis,
+      type: 'value',
+      min: count > 1 ? 1 - (count - 1) * 0.012 : 0,
+      max: count > 1 ? count + (count - 1) * 0.012 : 2,
+      minInterval: 1,
+      splitLine: { show: false },
+      axisLabel: {
+        ...axis.axisLabel,
+        showMinLabel: false,
+        showMaxLabel: false,
+        formatter: (value: number) => (Number.isInteger(value) && value >= 1 && value <= count ? String(value) : ''),
+      },
+      name: state.x_label,
+      nameLocation: 'middle',
+      nameGap: 26,
+    },
+    yAxis: {
+      ...axis,
+      type: 'value',
+      scale: true,
+      min: limits?.[0],
+      max: limits?.[1],
+      axisLine: { show: false },
+      splitLine: line,
+      // A zoomed box ends anywhere; its ends would be labelled with long numbers.
+      axisLabel: { ...axis.axisLabel, formatter: tick, showMinLabel: !cropped, showMaxLabel: !cropped },
+      name: state.y_label,
+      nameLocation: 'end',
+      nameGap: 14,
+      nameTextStyle: {
+        ...text,
+        color: colors.text,
+        fontWeight: 600,
+        align: 'left',
+        padding: [0, 0, 0, 8 - margin.left],
+      },
+    },
+    dataZoom: [
+      {
+        id: 'x',
+        type: 'inside',
+        xAxisIndex: 0,
+        filterMode: 'none',
+        zoomOnMouseWheel: 'ctrl',
+        moveOnMouseMove: 'shift',
+        moveOnMouseWheel: false,
+        preventDefaultMouseMove: false,
+        minSpan: Math.min(100, 500 / count),
+      },
+      { id: 'y', type: 'inside', yAxisIndex: 0, filterMode: 'none', disabled: true },
+      slider(colors),
+    ],
+    series: series_option(state, colors),
+  };
+}
+
+function slider(colors: Palette): object {
+  return {
+    id: 'bar',
+    type: 'slider',
+    xAxisIndex: 0,
+    filterMode: 'none',
+    height: 12,
+    bottom: 8,
+    brushSelect: false,
+    showDetail: false,
+    showDataShadow: false,
+    borderColor: colors.grid,
+    fillerColor: colors.select,
+    handleStyle: { color: colors.surface, borderColor: colors.muted },
+    handleSize: '140%',
+    moveHandleSize: 0,
+    emphasis: { handleStyle: { borderColor: colors.point } },
+  };
+}
+
+function series_option(state: ChartState, colors: Palette): object[] {
+  const style = marker_style(state.shown);
+  const many = style === 'many';
+  const hit = new Set(state.hits);
+  const result: object[] = [];
+  for (const { name, values, color, markers } of state.series) {
+    const data = values.map((value, index) => [index + 1, Number.isFinite(value) ? value : null]);
+    result.push({
+      id: `line ${name}`,
+      type: 'line',
+      data,
+      showSymbol: false,
+      silent: true,
+      z: 2,
+      lineStyle: { width: 1.5, color: colors[color], opacity: many ? 0.3 : 0.55 },
+    });
+    const drawn = markers === 'all' ? data : markers.map((index) => data[index]);
+    const rest = drawn.filter(([x, y]) => y !== null && !hit.has(Number(x) - 1));
+    const top = drawn.filter(([x, y]) => y !== null && hit.has(Number(x) - 1));
+    const crowded = many && top.length > kSomePoints;
+    result.push({
+      id: `points ${name}`,
+      type: 'scatter',
+      data: rest,
+      silent: true,
+      z: 3,
+      progressive: 0,
+      large: many,
+      largeThreshold: kManyPoints,
+      symbolSize: kMarkerSize[style],
+      itemStyle: { color: colors[color], opacity: 1 },
+    });
+    result.push({
+      id: `hits ${name}`,
+      type: 'scatter',
+      data: top,
+      silent: true,
+      z: 5,
+      progressive: 0,
+      large: many && top.length > kManyPoints,
+      largeThreshold: kManyPoints,
+      symbolSize: crowded ? 5 : 11,
+      itemStyle: {
+        color: colors.hit,
+        opacity: 1,
+        borderColor: colors.surface,
+        borderWidth: crowded ? 0.5 : 2,
+      },
+    });
+  }
+  const segments = state.segments.flatMap(({ index, low, high }) => [
+    [index + 1, low],
+    [index + 1, high],
+    [index + 1, null],
+  ]);
+  result.push({
+    id: 'segments',
+    type: 'line',
+    data: segments,
+    showSymbol: false,
+    silent: true,
+    z: 4,
+    lineStyle: { width: 3, color: colors.pick },
+  });
+  return result;
+}
