@@ -25,7 +25,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON_BUILD_INPUTS := pyproject.toml CMakeLists.txt requirements-dev.txt \
 	$(shell find src include cmake python/src python/CMakeLists.txt -type f -not -path '*/node_modules/*' -not -name '*_test.cc' 2>/dev/null)
 
-.PHONY: help setup build python test test-cpp test-python demo lint format asan golden clean
+.PHONY: help setup build python test test-cpp test-python demo lint format asan golden sdist clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -73,6 +73,10 @@ GOLDEN ?= ../shared/golden
 GOLDEN_KIND ?= foundation
 golden: python ## compare with the reference's numbers (GOLDEN=folder)
 	@python $(GOLDEN)/check.py --kind $(GOLDEN_KIND)
+
+sdist: build ## the source package for users, in dist/
+	@cmake --build --preset release --target bitsweep_report_dist
+	@python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
 
 clean: ## remove builds and results; .venv and headers stay
 	@rm -rf build demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
