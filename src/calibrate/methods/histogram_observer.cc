@@ -16,14 +16,15 @@ namespace {
 
 // What the reference gives a cell in which all values are zero.
 AffineEncoding reference_zero_encoding(Scheme scheme, const AffineOptions& options) {
-  if (scheme == Scheme::kPercentile) return make_encoding(-1.0, 1.0, options);
+  const bool percentile = scheme == Scheme::kPercentile;
   double steps = std::ldexp(1.0, options.bitwidth) - 1.0;
+  if (percentile && options.strict_symmetric) steps -= 1.0;
   AffineEncoding e;
   e.delta = 2.0 / steps;
   e.offset = std::floor(-1.0 / e.delta);
   e.min = e.delta * e.offset;
   e.max = e.min + e.delta * steps;
-  return e;
+  return percentile ? make_encoding(e.min, e.max, options) : e;
 }
 
 }  // namespace

@@ -17,27 +17,37 @@ std::vector<double> running_sums(const Histogram& histogram) {
   return sums;
 }
 
-// The rule of the reference: it keeps the bucket in which the share is reached only on the lower
-// side.
+// The rule of the reference, with its float32 edges. At 100 percent the range is the one of
+// tf_enhanced.
 Range reference_range(const Histogram& histogram, double share) {
+  constexpr float kNarrowest = 0.01F;
+  const float bottom = std::min(static_cast<float>(histogram.min), 0.0F);
+  const float ceiling = std::max({static_cast<float>(histogram.max), 0.0F, bottom + kNarrowest});
+  if (share >= 1.0) return {bottom, ceiling};
   const std::vector<double> sums = running_sums(histogram);
-  double lower = histogram.left(histogram.buckets.back().index);
+  auto lower = static_cast<float>(histogram.left(histogram.buckets.back().index));
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] >= 1.0 - share) {
-      lower = histogram.left(histogram.buckets[i].index);
+      lower = static_cast<float>(histogram.left(histogram.buckets[i].index));
       break;
     }
   }
-  // Down from the top, the first bucket below it with a sum under the share. Empty buckets have the
-  // sum of the one before them, so that bucket lies right below one that holds something.
-  double upper = histogram.left(histogram.buckets.front().index) + histogram.width;
-  for (std::size_t i = sums.size(); i-- > 1;) {
-    if (sums[i - 1] < share) {
-      upper = histogram.left(histogram.buckets[i].index - 1) + histogram.width;
-      break;
-    }
+  // Down from the ceiling, the first bucket with a sum under the share. Empty buckets have the sum
+  // of the one before them, 0 below the first, so it lies right below one that holds something,
+  // unless dropped values keep all sums under the share.
+  std::int64_t last = histogram.first + histogram.count - 1;
+  if (sums.back() >= share) {
+    std::size_t i = sums.size() - 1;
+    while (i > 0 && sums[i - 1] >= share) --i;
+    last = histogram.buckets[i].index - 1;
   }
-  if (upper == lower) upper += histogram.width;
+  while (histogram.left(last) >= static_cast<double>(ceiling)) --last;
+  // The reference takes the width from two edges; its rounding decides whether the ends count as
+  // equal.
+  const double width = histogram.left(histogram.first + 1) - histogram.left(histogram.first);
+  double top = histogram.left(last) + width;
+  if (static_cast<float>(top) == lower) top += width;
+  const auto upper = static_cast<float>(top);
   return {lower, upper};
 }
 

@@ -16,6 +16,12 @@ struct Grid {
   int offset = 0;
 };
 
+// The reference keeps offsets in 32-bit integers; those of a 32-bit grid may be lower.
+int whole(float offset) {
+  constexpr auto kLowest = static_cast<float>(std::numeric_limits<int>::min());
+  return offset < kLowest ? std::numeric_limits<int>::min() : static_cast<int>(offset);
+}
+
 // Costs of many grids over one histogram; the best is kept, the first one on ties.
 class Search {
  public:
@@ -84,20 +90,26 @@ class Search {
 void consider_symmetric(Search& search, float min, float max, float steps, bool from_zero) {
   const float magnitude = std::max(std::abs(min), std::abs(max));
   const float largest = from_zero ? max / steps : magnitude / (steps * 0.5F);
-  const int offset = from_zero ? 0 : static_cast<int>(std::floor(-steps / 2.0F));
-  // Sums of 0.01, as the reference takes them: their rounding shows in the result.
+  const int offset = from_zero ? 0 : whole(std::floor(-steps / 2.0F));
+  // Sums of 0.01, rounded to float32 each time as in the reference: the last factor is 1.0099994.
   constexpr double kStep = 0.01;
-  constexpr int kFactors = 101;
-  double factor = 0.0;
-  for (int i = 0; i < kFactors; ++i) {
-    factor += kStep;
-    search.consider({static_cast<float>(factor) * largest, offset});
+  constexpr double kLast = 1.01;
+  for (double factor = kStep; factor <= kLast; factor += kStep) {
+    const auto rounded = static_cast<float>(factor);
+    search.consider({rounded * largest, offset});
+    factor = static_cast<double>(rounded);
   }
 }
 
+// The quotient is taken in double: near the ends of float32 the difference overflows.
+float step_of(float min, float max, float steps) {
+  return static_cast<float>((static_cast<double>(max) - static_cast<double>(min)) /
+                            static_cast<double>(steps));
+}
+
 void consider_asymmetric(Search& search, float min, float max, float steps) {
-  const float full_delta = (max - min) / steps;
-  const int full_offset = static_cast<int>(std::round(min / full_delta));
+  const float full_delta = step_of(min, max, steps);
+  const int full_offset = whole(std::round(min / full_delta));
   const float seen_min = full_delta * static_cast<float>(full_offset);
   const float seen_max = full_delta * (static_cast<float>(full_offset) + steps);
   constexpr int kDeltas = 17;
@@ -113,8 +125,8 @@ void consider_asymmetric(Search& search, float min, float max, float steps) {
       test_min = std::max(test_min, seen_min);
       test_max = std::min(test_max, seen_max);
       if (test_min >= test_max) continue;
-      const float test_delta = (test_max - test_min) / steps;
-      search.consider({test_delta, static_cast<int>(std::round(test_min / test_delta))});
+      const float test_delta = step_of(test_min, test_max, steps);
+      search.consider({test_delta, whole(std::round(test_min / test_delta))});
     }
   }
   search.consider({full_delta, full_offset});
