@@ -18,7 +18,7 @@ enum class DataType : std::int32_t {
   kUndefined = 0, kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
   kBool = 9, kFloat16 = 10, kDouble = 11, kUint32 = 12, kUint64 = 13, kComplex64 = 14, kComplex128 = 15,
   kBfloat16 = 16, kFloat8E4M3FN = 17, kFloat8E4M3FNUZ = 18, kFloat8E5M2 = 19, kFloat8E5M2FNUZ = 20, kUint4 = 21,
-  kInt4 = 22, kFloat4E2M1 = 23,
+  kInt4 = 22, kFloat4E2M1 = 23, kFloat8E8M0 = 24, kUint2 = 25, kInt2 = 26, kFloat6E2M3 = 27, kFloat6E3M2 = 28,
 };
 
 /// Name as numpy and ONNX users write it: "float32", "int64", "bfloat16".
@@ -26,6 +26,9 @@ std::string_view data_type_name(DataType type);
 
 /// Bytes of one element; 0 for strings, packed sub-byte and undefined types.
 std::size_t data_type_size(DataType type);
+
+/// Bits of one element, packed types included (4 for int4); 0 for strings and undefined.
+std::size_t data_type_bits(DataType type);
 
 /// float32, float16 or bfloat16: the element types a quantizer can sit on.
 bool is_quantizable_type(DataType type);
@@ -52,7 +55,8 @@ class Tensor {
   DataType type() const { return type_; }
   const Shape& shape() const { return shape_; }
   std::int64_t size() const { return num_elements(shape_); }
-  std::size_t size_bytes() const { return static_cast<std::size_t>(size()) * data_type_size(type_); }
+  /// Bytes of the buffer; packed types fill whole bytes, low bits first, as in raw_data of ONNX.
+  std::size_t size_bytes() const { return (static_cast<std::size_t>(size()) * data_type_bits(type_) + 7) / 8; }
   bool defined() const { return type_ != DataType::kUndefined; }
 
   const void* data() const { return data_.get(); }

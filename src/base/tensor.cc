@@ -14,15 +14,16 @@ namespace {
 
 struct TypeRow {
   std::string_view name;
-  std::size_t size;
+  std::size_t bits;
 };
 
 // Index = number in TensorProto.DataType.
-constexpr std::array<TypeRow, 24> kTypes = {{
-    {"undefined", 0}, {"float32", 4}, {"uint8", 1}, {"int8", 1}, {"uint16", 2}, {"int16", 2}, {"int32", 4}, {"int64", 8},
-    {"string", 0}, {"bool", 1}, {"float16", 2}, {"float64", 8}, {"uint32", 4}, {"uint64", 8}, {"complex64", 8},
-    {"complex128", 16}, {"bfloat16", 2}, {"float8e4m3fn", 1}, {"float8e4m3fnuz", 1}, {"float8e5m2", 1},
-    {"float8e5m2fnuz", 1}, {"uint4", 0}, {"int4", 0}, {"float4e2m1", 0},
+constexpr std::array<TypeRow, 29> kTypes = {{
+    {"undefined", 0}, {"float32", 32}, {"uint8", 8}, {"int8", 8}, {"uint16", 16}, {"int16", 16}, {"int32", 32},
+    {"int64", 64}, {"string", 0}, {"bool", 8}, {"float16", 16}, {"float64", 64}, {"uint32", 32}, {"uint64", 64},
+    {"complex64", 64}, {"complex128", 128}, {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8},
+    {"float8e5m2", 8}, {"float8e5m2fnuz", 8}, {"uint4", 4}, {"int4", 4}, {"float4e2m1", 4}, {"float8e8m0", 8},
+    {"uint2", 2}, {"int2", 2}, {"float6e2m3", 6}, {"float6e3m2", 6},
 }};
 
 const TypeRow& row(DataType type) {
@@ -33,7 +34,11 @@ const TypeRow& row(DataType type) {
 }  // namespace
 
 std::string_view data_type_name(DataType type) { return row(type).name; }
-std::size_t data_type_size(DataType type) { return row(type).size; }
+std::size_t data_type_bits(DataType type) { return row(type).bits; }
+std::size_t data_type_size(DataType type) {
+  const std::size_t bits = row(type).bits;
+  return bits % 8 == 0 ? bits / 8 : 0;
+}
 
 bool is_quantizable_type(DataType type) {
   return type == DataType::kFloat || type == DataType::kFloat16 || type == DataType::kBfloat16;

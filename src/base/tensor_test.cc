@@ -29,6 +29,13 @@ TEST(Tensor, FloatsOfAnIntegerTensorNamesTheType) {
   }
 }
 
+TEST(Tensor, PackedTypesFillWholeBytes) {
+  EXPECT_EQ(Tensor::allocate(DataType::kInt4, {3, 3}).size_bytes(), 5U);
+  EXPECT_EQ(Tensor::allocate(DataType::kUint2, {5}).size_bytes(), 2U);
+  EXPECT_EQ(Tensor::allocate(DataType::kFloat6E2M3, {8}).size_bytes(), 6U);
+  EXPECT_EQ(data_type_size(DataType::kInt4), 0U);
+}
+
 TEST(Half, EveryHalfSurvivesTheWayToFloatAndBack) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float value = half_to_float(static_cast<std::uint16_t>(bits));
