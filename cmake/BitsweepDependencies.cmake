@@ -4,6 +4,8 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
+# SHA-256 of models and data (Debian: libssl-dev).
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(OrtHeaders REQUIRED)

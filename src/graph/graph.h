@@ -17,7 +17,8 @@ namespace bitsweep::graph {
 using TensorId = int;
 inline constexpr TensorId kAbsent = -1;
 
-/// A node attribute without protobuf. Tensor attributes of Constant nodes are reached through Graph::static_value.
+/// A node attribute without protobuf. Tensor attributes of Constant nodes are reached through
+/// Graph::static_value.
 struct Attribute {
   enum class Kind { kOther, kInt, kFloat, kString, kInts, kFloats, kStrings, kGraph };
   Kind kind = Kind::kOther;
@@ -32,7 +33,7 @@ struct Attribute {
 struct Node {
   std::string name;  ///< unique; missing or duplicate names are "/<OpType>", "/<OpType>_1", ...
   std::string op_type;
-  std::string domain;  ///< "" for ai.onnx
+  std::string domain;             ///< "" for ai.onnx
   std::vector<TensorId> inputs;   ///< kAbsent where optional and not given
   std::vector<TensorId> outputs;  ///< kAbsent where optional and not given
   /// Tensors of this graph that bodies (If, Loop, Scan) read; not part of `inputs`.
@@ -54,16 +55,18 @@ struct TensorInfo {
   std::string name;
   int producer = -1;  ///< node, or -1 for graph inputs and initializers
   std::vector<Use> uses;
-  bool is_input = false;   ///< must be fed
-  bool is_output = false;  ///< graph output
-  bool is_static = false;  ///< initializer or output of a Constant node
+  bool is_input = false;                 ///< must be fed
+  bool is_output = false;                ///< graph output
+  bool is_static = false;                ///< initializer or output of a Constant node
   DataType type = DataType::kUndefined;  ///< of statics and declared values; the rest by set_type
   std::optional<Shape> shape;            ///< of statics; observed shapes by set_shape
 };
 
-/// A read-only index over a model's top graph, nodes in topological order (the file's order where that is one).
+/// A read-only index over a model's top graph, nodes in topological order (the file's order where
+/// that is one).
 ///
-/// Constant nodes are nodes (is_constant) whose outputs are static tensors. Functions of the model are inlined first.
+/// Constant nodes are nodes (is_constant) whose outputs are static tensors. Functions of the model
+/// are inlined first.
 class Graph {
  public:
   /// @throws Error(kInvalidModel): a cycle, a tensor with two producers, an input nobody produces.
@@ -80,17 +83,27 @@ class Graph {
   /// -1 when there is no such node.
   int find_node(std::string_view name) const;
 
-  const std::vector<TensorId>& inputs() const { return inputs_; }    ///< file order, without initializers
+  const std::vector<TensorId>& inputs() const {
+    return inputs_;
+  }  ///< file order, without initializers
   const std::vector<TensorId>& outputs() const { return outputs_; }  ///< file order
 
-  /// Value of a static tensor; a view into the model (no copy where the file's layout allows). Undefined otherwise.
+  /// Value of a static tensor; a view into the model (no copy where the file's layout allows).
+  /// Undefined otherwise.
   Tensor static_value(TensorId id) const;
 
   /// Types and shapes found by running or loading the model.
   void set_type(TensorId id, DataType type) { tensors_[static_cast<std::size_t>(id)].type = type; }
-  void set_shape(TensorId id, Shape shape) { tensors_[static_cast<std::size_t>(id)].shape = std::move(shape); }
+  void set_shape(TensorId id, Shape shape) {
+    tensors_[static_cast<std::size_t>(id)].shape = std::move(shape);
+  }
+
+  struct Data;  // protobuf stays in src/graph
+  const Data& data() const { return *data_; }
 
  private:
+  friend class GraphBuilder;
+
   Model model_;
   std::vector<Node> nodes_;
   std::vector<TensorInfo> tensors_;
@@ -98,6 +111,7 @@ class Graph {
   std::vector<TensorId> outputs_;
   std::map<std::string, TensorId, std::less<>> by_name_;
   std::map<std::string, int, std::less<>> node_by_name_;
+  std::shared_ptr<const Data> data_;
 };
 
 }  // namespace bitsweep::graph
