@@ -8,26 +8,40 @@
 
 namespace bitsweep::graph {
 
-/// A quantizer node to put behind a tensor: every reader inside the piece, and the graph output of that name, sees the
-/// quantized value.
+/// A quantizer node to put behind a tensor: every reader inside the piece, and the graph output of
+/// that name, sees the quantized value.
 struct QuantizerInsertion {
   TensorId tensor = kAbsent;
   int quantizer = -1;     ///< written to the node as attribute "index" (int)
-  bool in_place = false;  ///< op type FakeQuantInPlace instead of FakeQuant: caller proved that one may overwrite the input
+  bool in_place = false;  ///< op type FakeQuantInPlace instead of FakeQuant: caller proved that one
+                          ///< may overwrite the input
 };
 
 /// A piece of a graph to be run on its own.
 struct SubgraphSpec {
-  std::vector<int> nodes;          ///< non-constant nodes, ascending
-  std::vector<TensorId> inputs;    ///< graph inputs of the piece, in this order; may be static tensors (weights to be bound)
-  std::vector<TensorId> outputs;   ///< graph outputs of the piece, in this order; may also be inputs of the piece
-  std::vector<QuantizerInsertion> quantizers;
-  std::map<TensorId, Tensor> replaced;  ///< static tensors with another value (baked fake-quantized weights)
-  bool state_input = false;             ///< adds the last input kStateInput, int64 [1], wired to all quantizer nodes
+  std::vector<int> nodes{};        ///< non-constant nodes, ascending
+  std::vector<TensorId> inputs{};  ///< graph inputs of the piece, in this order; may be static
+                                   ///< tensors (weights to be bound)
+  std::vector<TensorId>
+      outputs{};  ///< graph outputs of the piece, in this order; may also be inputs of the piece
+  std::vector<QuantizerInsertion> quantizers{};
+  std::map<TensorId, Tensor>
+      replaced{};  ///< static tensors with another value (baked fake-quantized weights)
+  bool state_input =
+      false;  ///< adds the last input kStateInput, int64 [1], wired to all quantizer nodes
+  /// Declares the shapes that Graph knows (observed with one batch size) on the inputs: the runtime
+  /// then works in place where it may. Otherwise graph inputs keep their declared shape and other
+  /// tensors have a type only.
+  bool static_shapes = false;
 };
 
 inline constexpr const char* kStateInput = "bitsweep.state";
 inline constexpr const char* kQuantizerDomain = "com.bitsweep";
+
+/// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
+/// asks that it exists: set its folder for external initializers to one that holds an empty file of
+/// this name.
+inline constexpr const char* kWeightsLocation = "weights";
 
 /// An initializer whose bytes are passed to the runtime by pointer instead of being serialized.
 struct ExternalInitializer {
@@ -36,17 +50,28 @@ struct ExternalInitializer {
 };
 
 struct Piece {
-  std::string bytes;                     ///< serialized ModelProto without large weights
+  std::string bytes;                              ///< serialized ModelProto without large weights
   std::vector<ExternalInitializer> initializers;  ///< to be given to the session under these names
-  std::vector<std::string> input_names;   ///< names in the piece, in the order of SubgraphSpec::inputs
-  std::vector<std::string> output_names;  ///< names in the piece, in the order of SubgraphSpec::outputs
+  std::vector<std::string>
+      input_names;  ///< names in the piece, in the order of SubgraphSpec::inputs
+  std::vector<std::string>
+      output_names;  ///< names in the piece, in the order of SubgraphSpec::outputs
 };
 
-/// Builds a piece: the nodes, the constant nodes they need, and the statics they read. Weights of at least
-/// `external_threshold_bytes` are listed in Piece::initializers; the others are inlined.
+/// Builds a piece: the nodes, the constant nodes they need, and the statics they read. Weights of
+/// at least `external_threshold_bytes` are listed in Piece::initializers; the others are inlined.
 ///
-/// Tensors keep their names; a quantized tensor t keeps its name as graph output and gets a hidden name inside. An
-/// output that is itself an input of the piece passes through an Identity.
-Piece build_subgraph(const Graph& graph, const SubgraphSpec& spec, std::size_t external_threshold_bytes = 1024);
+/// Tensors keep their names: a quantized tensor t that the piece produces or holds is called t
+/// behind its quantizer, and the raw value gets a hidden name; a quantized input is t in front of
+/// its quantizer. An output that is itself an input of the piece passes through an Identity (or its
+/// quantizer) and has another name than the input: see output_names.
+///
+/// Quantizer nodes: domain kQuantizerDomain, op type FakeQuant or FakeQuantInPlace, attribute
+/// "index", inputs [t, state] with state_input, else [t]. An input that the piece also produces is
+/// taken from outside.
+/// @throws Error(kInvalidArgument) when the piece reads a tensor that is neither its input nor made
+/// in it, or when the type of an input is unknown.
+Piece build_subgraph(const Graph& graph, const SubgraphSpec& spec,
+                     std::size_t external_threshold_bytes = 1024);
 
 }  // namespace bitsweep::graph

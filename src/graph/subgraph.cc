@@ -1,0 +1,352 @@
+#include "graph/subgraph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "graph/graph_data.h"
+#include "graph/walk_tensors.h"
+
+namespace bitsweep::graph {
+namespace {
+
+// From version 4 on, initializers need not be inputs. Later versions change nothing for the
+// operators of a piece.
+constexpr std::int64_t kPieceIrVersion = 8;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
+  throw Error(ErrorCode::kInvalidArgument, "graph", what, fix);
+}
+
+class PieceBuilder {
+ public:
+  PieceBuilder(const Graph& graph, const SubgraphSpec& spec, std::size_t threshold)
+      : graph_(graph), data_(graph.data()), spec_(spec), threshold_(threshold) {}
+
+  Piece build() {
+    begin_model();
+    collect();
+    name_quantized();
+    add_inputs();
+    add_statics();
+    add_nodes();
+    add_outputs();
+    if (spec_.state_input) declare(kStateInput, DataType::kInt64, Shape{1});
+    if (model_.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      refuse("a piece with its weights inside would be larger than 2 GiB",
+             "lower the threshold for external weights");
+    }
+    piece_.bytes = model_.SerializeAsString();
+    return std::move(piece_);
+  }
+
+ private:
+  const std::string& name_of(TensorId t) const { return graph_.tensor(t).name; }
+
+  void begin_model() {
+    model_.set_ir_version(std::max(data_.model->proto.ir_version(), kPieceIrVersion));
+    model_.set_producer_name("bitsweep");
+    for (const auto& [domain, version] : data_.imports) {
+      if (domain == kQuantizerDomain) continue;
+      onnx::OperatorSetIdProto* import = model_.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+    onnx::OperatorSetIdProto* import = model_.add_opset_import();
+    import->set_domain(kQuantizerDomain);
+    import->set_version(1);
+    for (const onnx::FunctionProto* function : data_.functions) {
+      onnx::FunctionProto* copy = model_.add_functions();
+      *copy = *function;
+      for (onnx::AttributeProto& attribute : *copy->mutable_attribute_proto()) {
+        walk_attribute_tensors(
+            attribute, [&](onnx::TensorProto& t) { restore_stored(&t, data_.model->stored); });
+      }
+      for (onnx::NodeProto& node : *copy->mutable_node()) restore(&node);
+    }
+    onnx_graph_ = model_.mutable_graph();
+    onnx_graph_->set_name("piece");
+  }
+
+  void restore(onnx::NodeProto* node) const {
+    walk_node_tensors(*node,
+                      [&](onnx::TensorProto& t) { restore_stored(&t, data_.model->stored); });
+  }
+
+  /// Values of strings that only the Constant node itself can carry.
+  bool needs_constant_node(TensorId t) const {
+    return graph_.tensor(t).type == DataType::kString &&
+           data_.statics[static_cast<std::size_t>(t)].proto == nullptr;
+  }
+
+  /// Finds the nodes and statics of the piece: those asked for, and the constant ones that these
+  /// need.
+  void collect() {
+    inputs_.insert(spec_.inputs.begin(), spec_.inputs.end());
+    for (const int node : spec_.nodes) nodes_.insert(node);
+    std::vector<int> open(spec_.nodes.begin(), spec_.nodes.end());
+    const auto need = [&](TensorId t, const auto& reader) {
+      if (t == kAbsent || inputs_.count(t) > 0) return;
+      const TensorInfo& tensor = graph_.tensor(t);
+      if (tensor.is_static && !needs_constant_node(t)) {
+        statics_.insert(t);
+        return;
+      }
+      if (tensor.producer >= 0 && nodes_.count(tensor.producer) > 0) return;
+      if (tensor.producer < 0 || !graph_.node(tensor.producer).is_constant) {
+        refuse(fmt::format(
+                   "a piece needs tensor \"{}\" for {} but neither makes it nor has it as input",
+                   tensor.name, reader()),
+               "list the tensor as an input of the piece");
+      }
+      nodes_.insert(tensor.producer);
+      open.push_back(tensor.producer);
+    };
+    for (const TensorId t : spec_.outputs) {
+      need(t, [] { return std::string("its outputs"); });
+    }
+    while (!open.empty()) {
+      const Node& node = graph_.node(open.back());
+      open.pop_back();
+      const auto reader = [&] { return fmt::format("node \"{}\"", node.name); };
+      for (const TensorId t : node.inputs) need(t, reader);
+      for (const TensorId t : node.captured) need(t, reader);
+    }
+  }
+
+  bool made_here(TensorId t) const {
+    const TensorInfo& tensor = graph_.tensor(t);
+    return inputs_.count(t) == 0 &&
+           (statics_.count(t) > 0 || (tensor.producer >= 0 && nodes_.count(tensor.producer) > 0));
+  }
+
+  std::string hidden(const std::string& kind, const std::string& name) {
+    std::string wish = "bitsweep." + kind + "/" + name;
+    while (data_.names.taken(wish) || !hidden_.insert(wish).second) wish += "_";
+    return wish;
+  }
+
+  /// Decides what a quantized tensor is called in front of its quantizer and behind it.
+  void name_quantized() {
+    for (const QuantizerInsertion& q : spec_.quantizers) {
+      const std::string& name = name_of(q.tensor);
+      const bool is_input = inputs_.count(q.tensor) > 0;
+      if (!is_input && !made_here(q.tensor)) {
+        refuse(
+            fmt::format("a quantizer is to sit on tensor \"{}\", which is not in the piece", name),
+            "leave the quantizer out or add the tensor");
+      }
+      if (!quantizer_of_.emplace(q.tensor, &q).second) {
+        refuse(fmt::format("two quantizers are to sit on tensor \"{}\"", name), "keep one of them");
+      }
+      if (is_input) {
+        behind_[q.tensor] = hidden("quantized", name);
+        rewired_[name] = behind_[q.tensor];
+      } else {
+        raw_[q.tensor] = hidden("raw", name);
+      }
+    }
+    // What a node makes although the piece gets it from outside goes nowhere.
+    for (const TensorId t : spec_.inputs) {
+      const int producer = graph_.tensor(t).producer;
+      if (producer >= 0 && nodes_.count(producer) > 0)
+        raw_.emplace(t, hidden("unused", name_of(t)));
+    }
+  }
+
+  /// Name that readers in the piece use.
+  const std::string& read_name(TensorId t) const {
+    const auto found = behind_.find(t);
+    return found == behind_.end() ? name_of(t) : found->second;
+  }
+
+  /// Name that the producer (a node or an initializer) gives.
+  const std::string& made_name(TensorId t) const {
+    const auto found = raw_.find(t);
+    return found == raw_.end() ? name_of(t) : found->second;
+  }
+
+  onnx::TypeProto::Tensor* declare(const std::string& name, DataType type,
+                                   const std::optional<Shape>& shape) {
+    onnx::ValueInfoProto* value = onnx_graph_->add_input();
+    value->set_name(name);
+    onnx::TypeProto::Tensor* tensor = value->mutable_type()->mutable_tensor_type();
+    tensor->set_elem_type(static_cast<std::int32_t>(type));
+    if (shape) {
+      onnx::TensorShapeProto* to = tensor->mutable_shape();
+      for (const std::int64_t d : *shape) to->add_dim()->set_dim_value(d);
+    }
+    return tensor;
+  }
+
+  void add_inputs() {
+    for (const TensorId t : spec_.inputs) {
+      const TensorInfo& tensor = graph_.tensor(t);
+      const onnx::TypeProto* declared = data_.types[static_cast<std::size_t>(t)];
+      const bool other_kind = declared != nullptr &&
+                              declared->value_case() != onnx::TypeProto::VALUE_NOT_SET &&
+                              !declared->has_tensor_type();
+      if (other_kind) {
+        onnx::ValueInfoProto* value = onnx_graph_->add_input();
+        value->set_name(tensor.name);
+        *value->mutable_type() = *declared;
+      } else if (tensor.type == DataType::kUndefined) {
+        refuse(fmt::format("the element type of tensor \"{}\", an input of a piece, is not known",
+                           tensor.name),
+               "run the model once and give the graph its types");
+      } else if (tensor.is_static || (spec_.static_shapes && tensor.shape)) {
+        declare(tensor.name, tensor.type, tensor.shape);
+      } else {
+        onnx::TypeProto::Tensor* to = declare(tensor.name, tensor.type, std::nullopt);
+        if (tensor.is_input && declared != nullptr && declared->tensor_type().has_shape()) {
+          *to->mutable_shape() = declared->tensor_type().shape();
+        }
+      }
+      piece_.input_names.push_back(tensor.name);
+      add_quantizer(t);
+    }
+  }
+
+  void add_statics() {
+    for (const TensorId t : statics_) {
+      const auto replaced = spec_.replaced.find(t);
+      onnx::TensorProto* to = onnx_graph_->add_initializer();
+      if (replaced != spec_.replaced.end()) {
+        const TensorInfo& tensor = graph_.tensor(t);
+        if (replaced->second.type() != tensor.type || replaced->second.shape() != tensor.shape) {
+          refuse(fmt::format(
+                     "the new value of tensor \"{}\" has another type or shape than the old one",
+                     tensor.name),
+                 "give a value of the same kind");
+        }
+        add_value(to, made_name(t), replaced->second);
+      } else if (graph_.tensor(t).type == DataType::kString) {
+        *to = *data_.statics[static_cast<std::size_t>(t)].proto;
+        to->set_name(made_name(t));
+      } else {
+        add_value(to, made_name(t), graph_.static_value(t));
+      }
+      add_quantizer(t);
+    }
+  }
+
+  void add_value(onnx::TensorProto* to, const std::string& name, const Tensor& value) {
+    // The runtime takes pointers to whole elements only; packed types go inline.
+    if (value.size_bytes() < threshold_ || data_type_size(value.type()) == 0) {
+      write_tensor(value, name, to);
+      return;
+    }
+    to->set_name(name);
+    to->set_data_type(static_cast<std::int32_t>(value.type()));
+    for (const std::int64_t d : value.shape()) to->add_dims(d);
+    to->set_data_location(onnx::TensorProto::EXTERNAL);
+    onnx::StringStringEntryProto* entry = to->add_external_data();
+    entry->set_key("location");
+    entry->set_value(kWeightsLocation);
+    piece_.initializers.push_back({name, value});
+  }
+
+  void add_quantizer(TensorId t) {
+    const auto found = quantizer_of_.find(t);
+    if (found == quantizer_of_.end()) return;
+    onnx::NodeProto* node = onnx_graph_->add_node();
+    node->set_name("bitsweep.fake_quant/" + name_of(t));
+    node->set_domain(kQuantizerDomain);
+    node->set_op_type(found->second->in_place ? "FakeQuantInPlace" : "FakeQuant");
+    node->add_input(inputs_.count(t) > 0 ? name_of(t) : made_name(t));
+    if (spec_.state_input) node->add_input(kStateInput);
+    node->add_output(read_name(t));
+    onnx::AttributeProto* index = node->add_attribute();
+    index->set_name("index");
+    index->set_type(onnx::AttributeProto::INT);
+    index->set_i(found->second->quantizer);
+  }
+
+  void add_nodes() {
+    for (const int id : nodes_) {
+      const Node& node = graph_.node(id);
+      const onnx::NodeProto& from = *data_.nodes[static_cast<std::size_t>(id)];
+      // A Constant whose values became initializers has no node.
+      if (std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId t) {
+            return t != kAbsent && graph_.tensor(t).is_static && !needs_constant_node(t);
+          })) {
+        continue;
+      }
+      onnx::NodeProto* to = onnx_graph_->add_node();
+      *to = from;
+      to->set_name(node.name);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != kAbsent)
+          to->set_input(static_cast<int>(i), read_name(node.inputs[i]));
+      }
+      for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (node.outputs[i] != kAbsent)
+          to->set_output(static_cast<int>(i), made_name(node.outputs[i]));
+      }
+      if (node.has_subgraph) rename_captured(to, rewired_);
+      restore(to);
+      for (const TensorId t : node.outputs) {
+        if (t != kAbsent && inputs_.count(t) == 0) add_quantizer(t);
+      }
+    }
+  }
+
+  void add_outputs() {
+    std::set<TensorId> listed;
+    for (const TensorId t : spec_.outputs) {
+      std::string name = read_name(t);
+      // What no node of the piece makes, or what is listed a second time, needs a node and a name
+      // of its own.
+      const bool no_node =
+          (inputs_.count(t) > 0 || statics_.count(t) > 0) && quantizer_of_.count(t) == 0;
+      if (!listed.insert(t).second || no_node) {
+        onnx::NodeProto* node = onnx_graph_->add_node();
+        node->set_op_type("Identity");
+        node->add_input(name);
+        name = hidden("passed", name_of(t));
+        node->set_name(name);
+        node->add_output(name);
+      }
+      onnx::ValueInfoProto* value = onnx_graph_->add_output();
+      value->set_name(name);
+      if (graph_.tensor(t).type != DataType::kUndefined) {
+        value->mutable_type()->mutable_tensor_type()->set_elem_type(
+            static_cast<std::int32_t>(graph_.tensor(t).type));
+      } else if (const onnx::TypeProto* declared = data_.types[static_cast<std::size_t>(t)]) {
+        *value->mutable_type() = *declared;
+      } else {
+        value->mutable_type();  // the runtime infers the rest
+      }
+      piece_.output_names.push_back(name);
+    }
+  }
+
+  const Graph& graph_;
+  const Graph::Data& data_;
+  const SubgraphSpec& spec_;
+  std::size_t threshold_;
+  Piece piece_;
+  onnx::ModelProto model_;
+  onnx::GraphProto* onnx_graph_ = nullptr;
+  std::set<TensorId> inputs_;
+  std::set<TensorId> statics_;
+  std::set<int> nodes_;  ///< ascending: the graph's order is a topological one
+  std::map<TensorId, const QuantizerInsertion*> quantizer_of_;
+  std::map<TensorId, std::string> raw_;
+  std::map<TensorId, std::string> behind_;
+  std::map<std::string, std::string> rewired_;  ///< by name, for bodies
+  std::set<std::string> hidden_;
+};
+
+}  // namespace
+
+Piece build_subgraph(const Graph& graph, const SubgraphSpec& spec,
+                     std::size_t external_threshold_bytes) {
+  return PieceBuilder(graph, spec, external_threshold_bytes).build();
+}
+
+}  // namespace bitsweep::graph

@@ -1,0 +1,308 @@
+#include "graph/subgraph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bitsweep/error.h"
+#include "graph/testing/model_builder.h"
+#include "onnx-ml.pb.h"
+
+namespace bitsweep::graph {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::ModelBuilder;
+using testing::tensor;
+using ::testing::UnorderedElementsAre;
+
+onnx::ModelProto parse(const Piece& piece) {
+  onnx::ModelProto proto;
+  EXPECT_TRUE(proto.ParseFromString(piece.bytes));
+  return proto;
+}
+
+/// "out = Type(in, in)" for each node.
+std::vector<std::string> lines(const onnx::GraphProto& g) {
+  std::vector<std::string> result;
+  const auto join = [](const auto& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  };
+  for (const onnx::NodeProto& n : g.node())
+    result.push_back(join(n.output()) + " = " + n.op_type() + "(" + join(n.input()) + ")");
+  return result;
+}
+
+std::vector<std::string> initializer_names(const onnx::GraphProto& g) {
+  std::vector<std::string> names;
+  for (const onnx::TensorProto& t : g.initializer()) names.push_back(t.name());
+  return names;
+}
+
+/// x -> MatMul(w1) -> Relu -> MatMul(Transpose(w2)) -> y, with a Transpose of a weight that is
+/// constant.
+ModelBuilder chain() {
+  ModelBuilder m;
+  m.input("x", {-1, 4}).output("y", DataType::kFloat).value_info("r", {-1, 4});
+  m.random("w1", {4, 4}, 1).random("w2", {4, 4}, 2);
+  m.node("h = MatMul(x, w1)")
+      .node("r = Relu(h)")
+      .node("wt = Transpose(w2)")
+      .node("y = MatMul(r, wt)");
+  return m;
+}
+
+TEST(BuildSubgraph, TakesTheConstantNodesItNeedsAndNothingElse) {
+  const Graph g(chain().model());
+  const Piece piece =
+      build_subgraph(g, {.nodes = {3}, .inputs = {g.find("r")}, .outputs = {g.find("y")}});
+  const onnx::ModelProto proto = parse(piece);
+  EXPECT_THAT(lines(proto.graph()), ElementsAre("wt = Transpose(w2)", "y = MatMul(r, wt)"));
+  EXPECT_THAT(initializer_names(proto.graph()), ElementsAre("w2"));
+  EXPECT_THAT(piece.input_names, ElementsAre("r"));
+  EXPECT_THAT(piece.output_names, ElementsAre("y"));
+  EXPECT_TRUE(piece.initializers.empty());
+  EXPECT_EQ(proto.graph().input(0).type().tensor_type().elem_type(), 1);
+  EXPECT_FALSE(proto.graph().input(0).type().tensor_type().has_shape());
+  ASSERT_EQ(proto.opset_import_size(), 2);
+  EXPECT_EQ(proto.opset_import(0).version(), 17);
+  EXPECT_EQ(proto.opset_import(1).domain(), kQuantizerDomain);
+}
+
+TEST(BuildSubgraph, AConstantTensorListedAsInputIsBoundFromOutside) {
+  Graph g(chain().model());
+  g.set_type(g.find("wt"), DataType::kFloat);
+  const Piece piece = build_subgraph(g, {.nodes = {0, 1, 3},
+                                         .inputs = {g.find("x"), g.find("wt"), g.find("w1")},
+                                         .outputs = {g.find("y")}});
+  const onnx::ModelProto proto = parse(piece);
+  EXPECT_THAT(lines(proto.graph()),
+              ElementsAre("h = MatMul(x, w1)", "r = Relu(h)", "y = MatMul(r, wt)"));
+  EXPECT_EQ(proto.graph().initializer_size(), 0);
+  EXPECT_THAT(piece.input_names, ElementsAre("x", "wt", "w1"));
+  EXPECT_EQ(proto.graph().input(0).type().tensor_type().shape().dim(0).dim_param(), "d0");
+  EXPECT_EQ(proto.graph().input(2).type().tensor_type().shape().dim(1).dim_value(), 4);
+}
+
+TEST(BuildSubgraph, LargeWeightsArePassedByPointer) {
+  const Graph g(chain().model());
+  const Piece piece =
+      build_subgraph(g, {.nodes = {0}, .inputs = {g.find("x")}, .outputs = {g.find("h")}}, 64);
+  ASSERT_EQ(piece.initializers.size(), 1U);
+  EXPECT_EQ(piece.initializers[0].name, "w1");
+  EXPECT_TRUE(piece.initializers[0].value.equal_bits(g.static_value(g.find("w1"))));
+  const onnx::TensorProto t = parse(piece).graph().initializer(0);
+  EXPECT_EQ(t.data_location(), onnx::TensorProto::EXTERNAL);
+  EXPECT_EQ(t.external_data(0).value(), kWeightsLocation);
+  EXPECT_FALSE(t.has_raw_data());
+  EXPECT_TRUE(
+      build_subgraph(g, {.nodes = {0}, .inputs = {g.find("x")}, .outputs = {g.find("h")}}, 65)
+          .initializers.empty());
+}
+
+TEST(BuildSubgraph, ReplacedValuesWin) {
+  const Graph g(chain().model());
+  const Tensor baked = tensor({4, 4}, std::vector<float>(16, 0.5F));
+  SubgraphSpec spec{.nodes = {0}, .inputs = {g.find("x")}, .outputs = {g.find("h")}};
+  spec.replaced[g.find("w1")] = baked;
+  const Piece piece = build_subgraph(g, spec, 1);
+  ASSERT_EQ(piece.initializers.size(), 1U);
+  EXPECT_EQ(piece.initializers[0].value.data(), baked.data());
+  spec.replaced[g.find("w1")] = tensor({16}, std::vector<float>(16));
+  EXPECT_THROW(build_subgraph(g, spec), Error);
+}
+
+TEST(BuildSubgraph, EveryReaderAndTheOutputSeeTheQuantizedValue) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("h").output("y").random("w", {4, 4}, 1);
+  m.node("h = MatMul(x, w)").node("a = Relu(h)").node("b = Tanh(h)").node("y = Add(a, b)");
+  const Graph g(m.model());
+  const SubgraphSpec spec{
+      .nodes = {0, 1, 2, 3},
+      .inputs = {g.find("x")},
+      .outputs = {g.find("h"), g.find("y")},
+      .quantizers = {{g.find("x"), 0, false}, {g.find("w"), 1, false}, {g.find("h"), 2, true}},
+      .state_input = true};
+  const Piece piece = build_subgraph(g, spec);
+  const onnx::ModelProto proto = parse(piece);
+  EXPECT_THAT(lines(proto.graph()),
+              ElementsAre("bitsweep.quantized/x = FakeQuant(x, bitsweep.state)",
+                          "w = FakeQuant(bitsweep.raw/w, bitsweep.state)",
+                          "bitsweep.raw/h = MatMul(bitsweep.quantized/x, w)",
+                          "h = FakeQuantInPlace(bitsweep.raw/h, bitsweep.state)", "a = Relu(h)",
+                          "b = Tanh(h)", "y = Add(a, b)"));
+  EXPECT_THAT(piece.output_names, ElementsAre("h", "y"));
+  EXPECT_THAT(piece.input_names, ElementsAre("x"));
+  ASSERT_EQ(proto.graph().input_size(), 2);
+  EXPECT_EQ(proto.graph().input(1).name(), kStateInput);
+  EXPECT_EQ(proto.graph().input(1).type().tensor_type().elem_type(), 7);
+  const onnx::NodeProto& q = proto.graph().node(3);
+  EXPECT_EQ(q.domain(), kQuantizerDomain);
+  EXPECT_EQ(q.attribute(0).name(), "index");
+  EXPECT_EQ(q.attribute(0).i(), 2);
+}
+
+TEST(BuildSubgraph, AConstantChainReadsTheQuantizedWeight) {
+  const Graph g(chain().model());
+  const Piece piece =
+      build_subgraph(g, {.nodes = {3},
+                         .inputs = {g.find("r")},
+                         .outputs = {g.find("y")},
+                         .quantizers = {{g.find("w2"), 5, false}, {g.find("wt"), 6, false}}});
+  EXPECT_THAT(lines(parse(piece).graph()),
+              ElementsAre("w2 = FakeQuant(bitsweep.raw/w2)", "bitsweep.raw/wt = Transpose(w2)",
+                          "wt = FakeQuant(bitsweep.raw/wt)", "y = MatMul(r, wt)"));
+}
+
+TEST(BuildSubgraph, OutputsThatAreInputsPassThroughANode) {
+  const Graph g(chain().model());
+  const TensorId r = g.find("r");
+  const Piece plain =
+      build_subgraph(g, {.nodes = {3}, .inputs = {r}, .outputs = {r, g.find("y"), g.find("w1")}});
+  EXPECT_THAT(lines(parse(plain).graph()),
+              ElementsAre("wt = Transpose(w2)", "y = MatMul(r, wt)",
+                          "bitsweep.passed/r = Identity(r)", "bitsweep.passed/w1 = Identity(w1)"));
+  EXPECT_THAT(plain.output_names, ElementsAre("bitsweep.passed/r", "y", "bitsweep.passed/w1"));
+  const Piece quantized = build_subgraph(
+      g, {.nodes = {3}, .inputs = {r}, .outputs = {r, g.find("y")}, .quantizers = {{r, 0, false}}});
+  EXPECT_THAT(lines(parse(quantized).graph()),
+              ElementsAre("bitsweep.quantized/r = FakeQuant(r)", "wt = Transpose(w2)",
+                          "y = MatMul(bitsweep.quantized/r, wt)"));
+  EXPECT_THAT(quantized.output_names, ElementsAre("bitsweep.quantized/r", "y"));
+}
+
+TEST(BuildSubgraph, AnInputThatThePieceAlsoMakesIsTakenFromOutside) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").value_info("a", {1, 2});
+  m.node("a, b = Split(x) {axis: 1}").node("y = Add(a, b)");
+  const Graph g(m.model());
+  const Piece piece = build_subgraph(
+      g, {.nodes = {0, 1}, .inputs = {g.find("x"), g.find("a")}, .outputs = {g.find("y")}});
+  EXPECT_THAT(lines(parse(piece).graph()),
+              ElementsAre("bitsweep.unused/a, b = Split(x)", "y = Add(a, b)"));
+}
+
+TEST(BuildSubgraph, BodiesReadTheQuantizedTensors) {
+  ModelBuilder body;
+  body.random("own", {4, 4}, 7)
+      .node("p = MatMul(h, w)")
+      .node("q = MatMul(p, own)")
+      .node("t = Add(q, x)")
+      .output("t");
+  ModelBuilder m;
+  m.input("x", {1, 4}).input("c", {}, DataType::kBool).output("y").random("w", {4, 4}, 1);
+  m.node("h = Tanh(x)").node("y = If(c)", {{"then_branch", &body}, {"else_branch", &body}});
+  const Graph g(m.model());
+  const TensorId x = g.find("x");
+  const TensorId h = g.find("h");
+  const Piece piece = build_subgraph(g, {.nodes = {0, 1},
+                                         .inputs = {x, g.find("c")},
+                                         .outputs = {g.find("y")},
+                                         .quantizers = {{x, 0, false}, {h, 1, false}}});
+  const onnx::ModelProto proto = parse(piece);
+  EXPECT_THAT(lines(proto.graph()), ElementsAre("bitsweep.quantized/x = FakeQuant(x)",
+                                                "bitsweep.raw/h = Tanh(bitsweep.quantized/x)",
+                                                "h = FakeQuant(bitsweep.raw/h)", "y = If(c)"));
+  EXPECT_THAT(initializer_names(proto.graph()), ElementsAre("w"));
+  for (const onnx::AttributeProto& a : proto.graph().node(3).attribute()) {
+    EXPECT_THAT(lines(a.g()), ElementsAre("p = MatMul(h, w)", "q = MatMul(p, own)",
+                                          "t = Add(q, bitsweep.quantized/x)"));
+    EXPECT_EQ(a.g().initializer(0).raw_data().size(), 64U);
+  }
+}
+
+TEST(BuildSubgraph, NamesInBodiesShadowThoseOutside) {
+  ModelBuilder body;
+  body.input("x", {4}).node("t = Relu(x)").output("t");
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").node("y = Scan(x) {num_scan_inputs: 1}", {{"body", &body}});
+  const Graph g(m.model());
+  EXPECT_TRUE(g.node(0).captured.empty());
+  const Piece piece = build_subgraph(g, {.nodes = {0},
+                                         .inputs = {g.find("x")},
+                                         .outputs = {g.find("y")},
+                                         .quantizers = {{g.find("x"), 0, false}}});
+  const onnx::ModelProto proto = parse(piece);
+  EXPECT_THAT(lines(proto.graph().node(1).attribute(1).g()), ElementsAre("t = Relu(x)"));
+}
+
+TEST(BuildSubgraph, LargeWeightsOfBodiesAreInTheBytes) {
+  ModelBuilder body;
+  body.random("own", {32, 32}, 7).node("t = MatMul(x, own)").output("t");
+  ModelBuilder m;
+  m.input("x", {1, 32}).input("c", {}, DataType::kBool).output("y");
+  m.node("y = If(c)", {{"then_branch", &body}, {"else_branch", &body}});
+  const Graph g(m.model());
+  const Piece piece = build_subgraph(
+      g, {.nodes = {0}, .inputs = {g.find("x"), g.find("c")}, .outputs = {g.find("y")}});
+  const onnx::TensorProto t = parse(piece).graph().node(0).attribute(0).g().initializer(0);
+  EXPECT_EQ(t.raw_data().size(), 4096U);
+  EXPECT_EQ(t.external_data_size(), 0);
+}
+
+TEST(BuildSubgraph, StaticShapesWriteWhatWasObserved) {
+  Graph g(chain().model());
+  g.set_shape(g.find("r"), {3, 4});
+  const SubgraphSpec spec{
+      .nodes = {3}, .inputs = {g.find("r")}, .outputs = {g.find("y")}, .static_shapes = true};
+  const onnx::ModelProto proto = parse(build_subgraph(g, spec));
+  EXPECT_EQ(proto.graph().input(0).type().tensor_type().shape().dim(0).dim_value(), 3);
+}
+
+TEST(BuildSubgraph, HiddenNamesAvoidTheModelsNames) {
+  ModelBuilder m;
+  m.input("bitsweep.quantized/x", {4})
+      .input("x", {4})
+      .output("y")
+      .node("y = Add(x, bitsweep.quantized/x)");
+  const Graph g(m.model());
+  const Piece piece = build_subgraph(g, {.nodes = {0},
+                                         .inputs = g.inputs(),
+                                         .outputs = {g.find("y")},
+                                         .quantizers = {{g.find("x"), 0, false}}});
+  EXPECT_THAT(lines(parse(piece).graph()),
+              ElementsAre("bitsweep.quantized/x_ = FakeQuant(x)",
+                          "y = Add(bitsweep.quantized/x_, bitsweep.quantized/x)"));
+}
+
+TEST(BuildSubgraph, StringConstantsComeAlong) {
+  ModelBuilder m;
+  m.input("x", {1}, DataType::kString).output("y");
+  m.node("s = Constant() {value_strings: [\"a\"]}").node("y = StringConcat(x, s)");
+  const Graph g(m.model());
+  const Piece piece =
+      build_subgraph(g, {.nodes = {1}, .inputs = {g.find("x")}, .outputs = {g.find("y")}});
+  EXPECT_THAT(lines(parse(piece).graph()), ElementsAre("s = Constant()", "y = StringConcat(x, s)"));
+}
+
+std::string error_of(const Graph& g, const SubgraphSpec& spec) {
+  try {
+    build_subgraph(g, spec);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(BuildSubgraph, RefusesIncompletePieces) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").random("w", {4, 4}, 1);
+  m.node("h = MatMul(x, w) {name: \"first\"}").node("y = Relu(h) {name: \"second\"}");
+  const Graph g(m.model());
+  EXPECT_THAT(error_of(g, {.nodes = {1}, .inputs = {g.find("x")}, .outputs = {g.find("y")}}),
+              HasSubstr("needs tensor \"h\" for node \"second\""));
+  EXPECT_THAT(error_of(g, {.nodes = {0}, .inputs = {g.find("x")}, .outputs = {g.find("y")}}),
+              HasSubstr("needs tensor \"y\" for its outputs"));
+  EXPECT_THAT(error_of(g, {.nodes = {1}, .inputs = {g.find("h")}, .outputs = {g.find("y")}}),
+              HasSubstr("element type of tensor \"h\""));
+  EXPECT_THAT(error_of(g, {.nodes = {0},
+                           .inputs = {g.find("x")},
+                           .outputs = {g.find("h")},
+                           .quantizers = {{g.find("y"), 0, false}}}),
+              HasSubstr("tensor \"y\", which is not in the piece"));
+}
+
+}  // namespace
+}  // namespace bitsweep::graph
