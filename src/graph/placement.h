@@ -12,12 +12,13 @@
 
 namespace bitsweep::graph {
 
-/// An operator as the placement rules see it: one node, or several that a supergroup pass reads as one.
+/// An operator as the placement rules see it: one node, or several that a supergroup pass reads as
+/// one.
 struct Operator {
   std::string name;  ///< name of its (first) node
   std::string type;  ///< e.g. "Conv"; a fused MatMul+Add is "Gemm"
   std::vector<int> nodes;
-  std::vector<TensorId> inputs;   ///< outside inputs, static parameters included
+  std::vector<TensorId> inputs;  ///< outside inputs, static parameters included
   std::vector<TensorId> outputs;
   /// Parameters in the order of the operator's table: (tensor, kind such as "weight", "bias").
   std::vector<std::pair<TensorId, std::string>> parameters;
@@ -36,21 +37,26 @@ struct Site {
   bool strict_symmetric = false;
   bool unsigned_symmetric = false;
   bool per_channel = false;
-  int channel_axis = -1;  ///< axis that per channel would use, normalised to >= 0 where the rank is known; -1: none
+  int channel_axis = -1;  ///< axis that per channel would use, normalised to >= 0 where the rank is
+                          ///< known; -1: none
   int block_axis = -1;    ///< axis that blockwise would use; -1: none
   std::optional<std::pair<std::optional<double>, std::optional<double>>> fixed_range;
-  int tied_to = -1;    ///< index of the first site that shares this one's quantizer; -1: none (this one is the first)
-  std::string reason;  ///< e.g. "op_type Conv", "supergroup Conv-Relu: only the last output is quantized"
+  int tied_to = -1;  ///< index of the first site that shares this one's quantizer; -1: none (this
+                     ///< one is the first)
+  std::string
+      reason;  ///< e.g. "op_type Conv", "supergroup Conv-Relu: only the last output is quantized"
 };
 
 /// A tensor without a quantizer and why, so that nothing is silent.
 struct SkippedTensor {
-  TensorId tensor = kAbsent;
+  std::string name;
+  TensorId tensor = kAbsent;  ///< kAbsent for tensors inside the body of an If, Loop or Scan
   std::string reason;
 };
 
 struct Placement {
-  std::vector<Site> sites;  ///< parameters first, then activations: order of the quantizer dictionary
+  std::vector<Site>
+      sites;  ///< parameters first, then activations: order of the quantizer dictionary
   std::vector<TensorId> input_quantizers;
   std::vector<Operator> operators;  ///< topological order
   std::vector<SkippedTensor> skipped;
@@ -59,13 +65,14 @@ struct Placement {
 
 struct PlacementOptions {
   std::string rules = "default";  ///< alias or path of a rules file (JSON)
-  Format parameter_format = Format::integer(8);
-  Format activation_format = Format::integer(8);
+  Format parameter_format;        ///< int8 unless set
+  Format activation_format;       ///< int8 unless set
 };
 
-/// Decides where quantizers go. The graph must know the element type of every tensor (Graph::set_type).
-/// @throws Error(kInvalidArgument) for a bad rules file; Error(kInvalidModel) for a model that already holds
-/// quantizers.
+/// Decides where quantizers go. The graph must know the element type of every tensor
+/// (Graph::set_type).
+/// @throws Error(kInvalidArgument) for a bad rules file; Error(kInvalidModel) for a model that
+/// already holds quantizers.
 Placement place_quantizers(const Graph& graph, const PlacementOptions& options);
 
 }  // namespace bitsweep::graph

@@ -1,0 +1,150 @@
+#include "graph/placement/operators.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "graph/placement/fusions/fusion.h"
+#include "graph/placement/op_types.h"
+
+namespace bitsweep::graph {
+namespace {
+
+// Axes of an operator's parameter as the operator sees it, before transposes on the way to it.
+ParameterAxes axes_of_parameter(const Graph& graph, const Operator& op, std::string_view kind,
+                                std::size_t rank) {
+  if (rank == 1) return {.channel = 0};
+  const int last = static_cast<int>(rank) - 1;
+  if (rank < 2 || kind != "weight") return {};
+  if (op.type == "Conv") return {.channel = 0, .block = 1};
+  if (op.type == "ConvTranspose") return {.channel = 1, .block = 0};
+  if (op.type == "MatMul") return {.channel = last, .block = last - 1};
+  if (op.type != "Gemm") return {};
+  const bool transposed =
+      op.nodes.size() == 1 && graph.node(op.nodes[0]).int_attribute("transB", 0) != 0;
+  return transposed ? ParameterAxes{.channel = 0, .block = 1}
+                    : ParameterAxes{.channel = 1, .block = 0};
+}
+
+// Fills the operator's parameters and returns their axes.
+std::vector<ParameterAxes> attach_parameters(const Graph& graph, Operator& op) {
+  std::vector<ParameterAxes> axes;
+  for (const ParameterInput& slot : parameter_inputs(op.type)) {
+    if (static_cast<std::size_t>(slot.input) >= op.inputs.size()) continue;
+    const ParameterSource source = parameter_source(graph, op.inputs[slot.input]);
+    if (source.tensor == kAbsent) continue;
+    op.parameters.emplace_back(source.tensor, std::string(slot.kind));
+    ParameterAxes found = axes_of_parameter(graph, op, slot.kind, source.axis_of.size());
+    if (found.channel >= 0) found.channel = source.axis_of[found.channel];
+    if (found.block >= 0) found.block = source.axis_of[found.block];
+    axes.push_back(found);
+  }
+  return axes;
+}
+
+Operator operator_of(const Node& node, int id) {
+  return {.name = node.name,
+          .type = node.op_type,
+          .nodes = {id},
+          .inputs = node.inputs,
+          .outputs = node.outputs,
+          .parameters = {}};
+}
+
+Operator operator_of(const Graph& graph, const Fusion& fusion) {
+  return {.name = graph.node(fusion.nodes.front()).name,
+          .type = fusion.type,
+          .nodes = fusion.nodes,
+          .inputs = fusion.inputs,
+          .outputs = fusion.outputs,
+          .parameters = {}};
+}
+
+// Finders in the order in which they may take nodes: a LayerNormalization holds an
+// RMSNormalization.
+constexpr std::pair<FusionPass, std::vector<Fusion> (*)(const Graph&)> kFinders[] = {
+    {FusionPass::kLayerNormalization, find_layer_normalization},
+    {FusionPass::kRmsNormalization, find_rms_normalization},
+    {FusionPass::kMatmulAdd, find_matmul_add},
+    {FusionPass::kMaskedSoftmax, find_masked_softmax},
+};
+
+// Index of the fusion that each node belongs to; a node goes to the first fusion that wants it.
+std::vector<int> assign_nodes(const Graph& graph, const std::vector<FusionPass>& passes,
+                              std::vector<Fusion>& accepted) {
+  std::vector<int> fusion_of_node(graph.nodes().size(), -1);
+  for (const auto& [pass, find] : kFinders) {
+    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) continue;
+    for (Fusion& fusion : find(graph)) {
+      const bool free = std::all_of(fusion.nodes.begin(), fusion.nodes.end(),
+                                    [&](int node) { return fusion_of_node[node] < 0; });
+      if (!free) continue;
+      for (const int node : fusion.nodes) fusion_of_node[node] = static_cast<int>(accepted.size());
+      accepted.push_back(std::move(fusion));
+    }
+  }
+  return fusion_of_node;
+}
+
+}  // namespace
+
+ParameterSource parameter_source(const Graph& graph, TensorId input) {
+  std::vector<std::vector<std::int64_t>> permutations;
+  while (input != kAbsent && !graph.tensor(input).is_static) {
+    const int producer = graph.tensor(input).producer;
+    if (producer < 0) return {};
+    const Node& node = graph.node(producer);
+    if (node.op_type == "Transpose") {
+      const auto perm = node.attributes.find("perm");
+      permutations.push_back(perm == node.attributes.end() ? std::vector<std::int64_t>()
+                                                           : perm->second.ints);
+    } else if (node.op_type != "Identity") {
+      return {};
+    }
+    input = node.inputs[0];
+  }
+  if (input == kAbsent || !is_quantizable_type(graph.tensor(input).type)) return {};
+
+  ParameterSource source;
+  source.tensor = input;
+  source.axis_of.resize(graph.tensor(input).shape.value().size());
+  std::iota(source.axis_of.begin(), source.axis_of.end(), 0);
+  for (auto perm = permutations.rbegin(); perm != permutations.rend(); ++perm) {
+    std::vector<int> moved(source.axis_of.rbegin(),
+                           source.axis_of.rend());  // Transpose reverses by default
+    for (std::size_t axis = 0; axis < perm->size(); ++axis)
+      moved[axis] = source.axis_of[(*perm)[axis]];
+    source.axis_of = std::move(moved);
+  }
+  return source;
+}
+
+OperatorGraph build_operators(const Graph& graph, const std::vector<FusionPass>& passes) {
+  std::vector<Fusion> fusions;
+  const std::vector<int> fusion_of_node = assign_nodes(graph, passes, fusions);
+  OperatorGraph result;
+  result.operator_of_node.assign(graph.nodes().size(), -1);
+  result.inner_of.assign(graph.tensors().size(), -1);
+  for (int id = 0; id < static_cast<int>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op_type == "Constant") continue;
+    const int fusion = fusion_of_node[id];
+    // A fused operator stands where its last node stands: there all its inputs are known.
+    if (fusion >= 0 && fusions[fusion].nodes.back() != id) continue;
+    Operator op = fusion < 0 ? operator_of(node, id) : operator_of(graph, fusions[fusion]);
+    const int index = static_cast<int>(result.operators.size());
+    for (const int member : op.nodes) {
+      result.operator_of_node[member] = index;
+      for (const TensorId output : graph.node(member).outputs) {
+        if (output != kAbsent) result.inner_of[output] = index;
+      }
+    }
+    for (const TensorId output : op.outputs) {
+      if (output != kAbsent) result.inner_of[output] = -1;
+    }
+    result.axes.push_back(attach_parameters(graph, op));
+    result.operators.push_back(std::move(op));
+  }
+  return result;
+}
+
+}  // namespace bitsweep::graph
