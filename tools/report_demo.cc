@@ -52,6 +52,17 @@ bitsweep::SensitivityPage page_of(const Json& json) {
   return page;
 }
 
+bitsweep::RangesPage ranges_page_of(const Json& json) {
+  bitsweep::RangesPage page;
+  page.title = json.value("title", "");
+  page.kind = json.value("kind", page.kind);
+  for (const Json& row : json["ranges"]) {
+    page.entries.push_back(
+        {row.at("name").get<std::string>(), score_of(row.at("min")), score_of(row.at("max"))});
+  }
+  return page;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,7 +73,12 @@ int main(int argc, char** argv) {
   try {
     std::ifstream file(argv[1]);
     if (!file) throw std::runtime_error(std::string(argv[1]) + " cannot be read");
-    bitsweep::write_sensitivity_page(page_of(Json::parse(file)), argv[2]);
+    const Json json = Json::parse(file);
+    if (json.contains("ranges")) {
+      bitsweep::write_ranges_page(ranges_page_of(json), argv[2]);
+    } else {
+      bitsweep::write_sensitivity_page(page_of(json), argv[2]);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bitsweep_report_demo: %s\n", error.what());
     return 1;

@@ -32,6 +32,29 @@ std::vector<std::string> default_highlight_patterns();
 /// @throws Error(kInvalidArgument) without scores or when `details` has another length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
+/// What one quantizer covers: the smallest and the largest bound over its channels.
+struct RangeEntry {
+  std::string name;
+  double min = 0.0;
+  double max = 0.0;
+};
+
+/// What a page of quantizer ranges shows. The four numbers can be changed in the page.
+struct RangesPage {
+  std::string title;
+  std::string kind = "activation";  ///< what an entry is, singular: "activation", "weight"
+  std::vector<RangeEntry> entries;
+  double display_min = -1e5;  ///< values beyond the display limits are drawn at them
+  double display_max = 1e5;
+  double threshold_min = -5e4;  ///< entries beyond the thresholds get a marker and a row
+  double threshold_max = 5e4;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// Writes one HTML file that needs no network.
+/// @throws Error(kInvalidArgument) without entries or when a lower bound is not below its upper one; Error(kIo).
+void write_ranges_page(const RangesPage& page, const std::filesystem::path& path);
+
 /// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking (a list of
 /// {"rank", "name", "score"}) and per_sample (name -> scores).
 ///

@@ -1,44 +1,34 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
+#include "report/test_page.h"
 
 namespace bitsweep {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 class WriteSensitivityPage : public testing::Test {
  protected:
-  void TearDown() override { fs::remove(path_); }
-
   std::string html(const SensitivityPage& page) {
-    write_sensitivity_page(page, path_);
-    std::ifstream file(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    write_sensitivity_page(page, file_.path());
+    return file_.html();
   }
 
-  // The JSON between the tags of the data block.
-  static Json data_of(const std::string& html) {
-    const std::string open = "id=\"data\">";
-    const std::size_t begin = html.find(open) + open.size();
-    return Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  Json data(const SensitivityPage& page) {
+    write_sensitivity_page(page, file_.path());
+    return Json::parse(file_.data());
   }
-
-  Json data(const SensitivityPage& page) { return data_of(html(page)); }
 
   std::string message_of(const SensitivityPage& page) {
     try {
-      write_sensitivity_page(page, path_);
+      write_sensitivity_page(page, file_.path());
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
       return error.what();
@@ -46,8 +36,7 @@ class WriteSensitivityPage : public testing::Test {
     return "no error";
   }
 
-  const fs::path path_ =
-      fs::temp_directory_path() / ("bitsweep_page_" + std::to_string(getpid()) + ".html");
+  const report::TestPage file_;
 };
 
 SensitivityPage page_of(std::vector<std::pair<std::string, double>> scores) {
@@ -94,9 +83,8 @@ TEST_F(WriteSensitivityPage, CarriesFactsPatternsAndDetails) {
   page.facts = {{"Model", "net.onnx"}, {"Samples", "8"}};
   page.highlight_patterns = default_highlight_patterns();
   page.details = {"int8"};
-  const std::string text = html(page);
-  const Json json = data_of(text);
-  EXPECT_NE(text.find("<title>A &lt;title&gt;</title>"), std::string::npos);
+  const Json json = data(page);
+  EXPECT_NE(html(page).find("<title>A &lt;title&gt;</title>"), std::string::npos);
   EXPECT_EQ(json["facts"], Json::parse(R"([["Model", "net.onnx"], ["Samples", "8"]])"));
   EXPECT_EQ(json["patterns"],
             (Json{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}));
@@ -107,7 +95,7 @@ TEST_F(WriteSensitivityPage, CarriesFactsPatternsAndDetails) {
 TEST_F(WriteSensitivityPage, NamesCannotBreakOutOfTheDataBlock) {
   const std::string hostile = "x</script><script>alert(1)</script><!--\u2028";
   const std::string text = html(page_of({{hostile, 1.0}}));
-  EXPECT_EQ(data_of(text)["entries"][0]["name"], hostile);
+  EXPECT_EQ(Json::parse(file_.data())["entries"][0]["name"], hostile);
   EXPECT_EQ(text.find("alert(1)<"), std::string::npos);
 }
 

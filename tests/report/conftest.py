@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("BITSWEEP_CHROMIUM", "/usr/bin/chromium")
+DEMO = os.environ.get("BITSWEEP_REPORT_DEMO")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -27,7 +28,13 @@ def browser():
         browser.close()
 
 
-def write_with_demo(program, path, scores, higher_is_worse, details, details_label):
+def run_demo(path, document):
+    results = path.with_suffix(".json")
+    results.write_text(json.dumps(document))
+    subprocess.run([DEMO, results, path], check=True)
+
+
+def write_with_demo(path, scores, higher_is_worse, details, details_label):
     """Writes a page with bitsweep_report_demo."""
     rows = [
         {"rank": 0, "name": n, "score": s if abs(s) < 1e300 else str(s)} for n, s in scores.items()
@@ -35,19 +42,16 @@ def write_with_demo(program, path, scores, higher_is_worse, details, details_lab
     for row in rows:
         if details and row["name"] in details:
             row["detail"] = details[row["name"]]
-    results = path.with_suffix(".json")
-    results.write_text(
-        json.dumps(
-            {
-                "title": "Quantization Sensitivity (SQNR)",
-                "metric": "SQNR",
-                "better": "lower" if higher_is_worse else "higher",
-                "details_label": details_label,
-                "ranking": rows,
-            }
-        )
+    run_demo(
+        path,
+        {
+            "title": "Quantization Sensitivity (SQNR)",
+            "metric": "SQNR",
+            "better": "lower" if higher_is_worse else "higher",
+            "details_label": details_label,
+            "ranking": rows,
+        },
     )
-    subprocess.run([program, results, path], check=True)
 
 
 def write_with_package(path, scores, higher_is_worse, details, details_label):
@@ -119,29 +123,20 @@ class Report:
         )
 
 
-@pytest.fixture
-def open_report(browser, tmp_path):
-    """Writes scores as a page and opens it.
+def write_ranges_with_package(path, entries):
+    """Writes a page of ranges through the Python module."""
+    core = pytest.importorskip("bitsweep._core", reason="needs the package or BITSWEEP_REPORT_DEMO")
+    core.write_ranges_page(path, title="Ranges", kind="activation", entries=entries)
 
-    BITSWEEP_REPORT_DEMO names the program bitsweep_report_demo: the tests then need no Python package.
-    """
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Opens a page that `write(path)` makes in a browser window of its own."""
     contexts = []
 
-    def open_page(
-        scores,
-        *,
-        higher_is_worse=False,
-        details=None,
-        details_label="",
-        size=(1280, 800),
-        theme="light",
-    ):
+    def open_page(write, *, size=(1280, 800), theme="light"):
         path = tmp_path / f"report{len(contexts)}.html"
-        program = os.environ.get("BITSWEEP_REPORT_DEMO")
-        if program:
-            write_with_demo(program, path, scores, higher_is_worse, details, details_label)
-        else:
-            write_with_package(path, scores, higher_is_worse, details, details_label)
+        write(path)
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=theme,
@@ -153,3 +148,39 @@ def open_report(browser, tmp_path):
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def open_report(open_page):
+    """Writes scores as a page and opens it.
+
+    BITSWEEP_REPORT_DEMO names the program bitsweep_report_demo: the tests then need no Python package.
+    """
+
+    def open_report(scores, *, higher_is_worse=False, details=None, details_label="", **window):
+        def write(path):
+            if DEMO:
+                write_with_demo(path, scores, higher_is_worse, details, details_label)
+            else:
+                write_with_package(path, scores, higher_is_worse, details, details_label)
+
+        return open_page(write, **window)
+
+    return open_report
+
+
+@pytest.fixture
+def open_ranges(open_page):
+    """Writes (name, min, max) entries as a page of ranges and opens it."""
+
+    def open_ranges(entries, **window):
+        def write(path):
+            if DEMO:
+                ranges = [{"name": n, "min": low, "max": high} for n, low, high in entries]
+                run_demo(path, {"title": "Ranges", "kind": "activation", "ranges": ranges})
+            else:
+                write_ranges_with_package(path, entries)
+
+        return open_page(write, **window)
+
+    return open_ranges

@@ -25,7 +25,6 @@ export interface ChartState {
   series: readonly Series[];
   hits: readonly number[]; // large, red and with a halo
   segments: readonly Segment[];
-  limits: [number, number] | null; // ends of the y axis; null: fitted to the values
   shown: number; // points in the zoomed part
   cropped: boolean; // the y axis is zoomed
   width: number;
@@ -48,7 +47,7 @@ export function marker_style(shown: number): keyof typeof kMarkerSize {
 }
 
 export function chart_option(state: ChartState, colors: Palette): EChartsCoreOption {
-  const { count, limits, cropped } = state;
+  const { count, cropped } = state;
   const margin = margin_of(state.width);
   const text = { color: colors.muted, fontFamily: colors.font, fontSize: 12 };
   const line = { lineStyle: { color: colors.grid } };
@@ -82,8 +81,6 @@ export function chart_option(state: ChartState, colors: Palette): EChartsCoreOpt
       ...axis,
       type: 'value',
       scale: true,
-      min: limits?.[0],
-      max: limits?.[1],
       axisLine: { show: false },
       splitLine: line,
       // A zoomed box ends anywhere; its ends would be labelled with long numbers.

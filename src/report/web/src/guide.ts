@@ -16,7 +16,8 @@ export interface GuideOptions {
   dashed: boolean;
   span: number; // of the values: sets the step of keys and drags
   shade: 'above' | 'below' | 'none'; // side that gets a tint
-  park: number; // value the grip starts from while no threshold is set
+  park: number | null; // value the grip starts from while the line is not set; null: the line is always set
+  grip: boolean; // false: the line is only shown
   on_change: (value: number | null) => void;
 }
 
@@ -41,11 +42,12 @@ export class Guide {
     });
     this.element = h(
       'div',
-      { class: `guide ${options.color} ${options.dashed ? 'dashed' : 'solid'}` },
+      { class: `guide ${options.color} ${options.dashed ? 'dashed' : 'solid'} ${options.grip ? '' : 'fixed'}` },
       this.tint,
       this.line,
-      this.grip,
     );
+    if (!options.grip) return;
+    this.element.append(this.grip);
     for (const handle of [this.line, this.grip]) {
       handle.addEventListener('pointerdown', (event) => this.begin(event as PointerEvent, handle));
     }
@@ -65,7 +67,7 @@ export class Guide {
     if (!this.frame) return;
     const { left, right, top, bottom } = this.frame.area();
     const set = this.value !== null;
-    const wanted = this.frame.to_pixel(this.value ?? this.options.park);
+    const wanted = this.frame.to_pixel(this.value ?? this.options.park ?? 0);
     const y = Math.max(top, Math.min(bottom, wanted));
     const outside = wanted < top - 0.5 ? 'over' : wanted > bottom + 0.5 ? 'under' : 'inside';
     this.element.dataset.state = set ? outside : 'parked';
@@ -77,7 +79,7 @@ export class Guide {
     else place(this.tint, left, top, right - left, y - top);
     const arrow = outside === 'over' ? '↑ ' : outside === 'under' ? '↓ ' : '';
     this.grip.textContent = this.value === null ? 'drag' : arrow + tick(this.value);
-    this.grip.setAttribute('aria-valuenow', String(this.value ?? this.options.park));
+    this.grip.setAttribute('aria-valuenow', String(this.value ?? this.options.park ?? 0));
     this.grip.setAttribute('aria-valuetext', this.value === null ? 'not set' : tick(this.value));
   }
 
@@ -125,11 +127,11 @@ export class Guide {
 
   private press(event: KeyboardEvent): void {
     const factor = event.shiftKey ? 10 : 1;
-    const from = this.value ?? this.options.park;
+    const from = this.value ?? this.options.park ?? 0;
     let to: number | null;
     if (event.key === 'ArrowUp') to = snap(from + factor * this.step, this.step);
     else if (event.key === 'ArrowDown') to = snap(from - factor * this.step, this.step);
-    else if (event.key === 'Escape' || event.key === 'Delete') to = null;
+    else if (this.options.park !== null && (event.key === 'Escape' || event.key === 'Delete')) to = null;
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,5 +1,6 @@
 // Entry: reads the data block of the page and builds the page that it names.
 
+import { ranges_page, type RangesData } from './ranges';
 import { sensitivity_page } from './sensitivity';
 import type { PageData } from './page';
 import type { SensitivityData } from './ranking';
@@ -10,6 +11,9 @@ document.title = data.title;
 switch (data.page) {
   case 'sensitivity':
     sensitivity_page(data as SensitivityData);
+    break;
+  case 'ranges':
+    ranges_page(data as RangesData);
     break;
   default:
     throw new Error(`report: no page is named "${data.page}"`);

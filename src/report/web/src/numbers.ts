@@ -19,6 +19,11 @@ export function short(value: number): string {
   return value.toFixed(3);
 }
 
+/** Three digits after the point and an exponent. */
+export function scientific(value: number): string {
+  return Number.isFinite(value) ? value.toExponential(3) : fixed4(value);
+}
+
 /** Label of an axis tick: no trailing zeros. */
 export function tick(value: number): string {
   const size = Math.abs(value);

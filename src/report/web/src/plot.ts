@@ -42,8 +42,8 @@ export class Plot {
   private series: readonly Series[];
   private hits: readonly number[] = [];
   private segments: readonly Segment[] = [];
-  private limits: [number, number] | null = null;
-  private current = -1;
+  private current = -1; // entry with the card
+  private level = NaN; // its value that the ring stands on
   private shown: number; // points in the zoomed part
   private cropped = false; // the y axis is zoomed
   private readonly zoom_listeners: ((zoomed: boolean) => void)[] = [];
@@ -78,10 +78,9 @@ export class Plot {
     this.draw();
   }
 
-  /** Other values for the same entries; `limits`: fixed ends of the y axis. */
-  set_series(series: readonly Series[], limits: [number, number] | null): void {
+  /** Other values for the same entries. */
+  set_series(series: readonly Series[]): void {
     this.series = series;
-    this.limits = limits;
     this.draw();
   }
 
@@ -115,18 +114,17 @@ export class Plot {
     });
   }
 
-  /** Shows the card of a point; -1 hides it. */
-  focus(index: number, speak = false): void {
+  /** Shows the card of a point, at its value nearest to `level`; -1 hides it. */
+  focus(index: number, level = NaN): void {
     this.current = index;
-    const value = index < 0 ? NaN : this.nearest_value(index, NaN);
-    const shown = Number.isFinite(value);
+    this.level = index < 0 ? NaN : this.nearest_value(index, level);
+    const shown = Number.isFinite(this.level);
     this.card.hidden = !shown;
     this.ring.hidden = !shown;
     this.hair.hidden = !shown;
     if (!shown) return;
     this.card.replaceChildren(this.options.card(index));
     this.place_focus();
-    if (speak) this.live.textContent = this.options.spoken(index);
   }
 
   /** The plot with its guide lines as a PNG file's content. */
@@ -152,9 +150,9 @@ export class Plot {
 
   draw(): void {
     const { x_label, y_label } = this.options;
-    const { count, series, hits, segments, limits, shown, cropped } = this;
+    const { count, series, hits, segments, shown, cropped } = this;
     const width = this.chart.getWidth();
-    const state = { x_label, y_label, count, series, hits, segments, limits, shown, cropped, width };
+    const state = { x_label, y_label, count, series, hits, segments, shown, cropped, width };
     this.chart.setOption(chart_option(state, palette()), { replaceMerge: ['series'] });
     this.place();
   }
@@ -169,10 +167,10 @@ export class Plot {
   private listen(): void {
     this.chart.on('datazoom', () => this.zoomed());
     this.element.addEventListener('pointermove', (event) => {
-      if (event.buttons === 0 || event.pointerType === 'touch') this.focus(this.find(...this.local(event)));
+      if (event.buttons === 0 || event.pointerType === 'touch') this.hover(...this.local(event));
     });
     this.element.addEventListener('pointerdown', (event) => {
-      if (event.pointerType === 'touch') this.focus(this.find(...this.local(event)));
+      if (event.pointerType === 'touch') this.hover(...this.local(event));
       else this.begin_box(event);
     });
     this.element.addEventListener('pointerleave', () => this.focus(-1));
@@ -209,7 +207,9 @@ export class Plot {
     to = Math.max(0, Math.min(last, to));
     // Points without a finite value have no place in the plot: the next one in the same direction is meant.
     while (to >= 0 && to <= last && !Number.isFinite(this.nearest_value(to, NaN))) to += turn;
-    if (to >= 0 && to <= last) this.focus(to, true);
+    if (to < 0 || to > last) return;
+    this.focus(to);
+    this.live.textContent = this.options.spoken(to);
   }
 
   /** Drag over empty plot: zoom into the box. */
@@ -275,10 +275,11 @@ export class Plot {
     return values.reduce((best, value) => (Math.abs(value - y) < Math.abs(best - y) ? value : best), values[0] ?? NaN);
   }
 
-  /** The point meant by a pointer position: near in x above all, so that sparse plots are easy to read. */
-  private find(x: number, y: number): number {
+  /** Focuses the point meant by a pointer position: near in x above all, so that sparse plots are easy to read. */
+  private hover(x: number, y: number): void {
     const area = this.area();
-    if (x < area.left - 8 || x > area.right + 8 || y < area.top - 8 || y > area.bottom + 8) return -1;
+    if (x < area.left - 8 || x > area.right + 8 || y < area.top - 8 || y > area.bottom + 8) return this.focus(-1);
+    const level = this.chart.convertFromPixel({ gridIndex: 0 }, [x, y])[1];
     const [x0] = this.pixel(1, 0);
     const pitch = this.pixel(2, 0)[0] - x0;
     const reach = Math.max(kHoverReach, pitch);
@@ -287,13 +288,13 @@ export class Plot {
     let best = -1;
     let least = Infinity;
     for (let index = first; index <= last; ++index) {
-      const value = this.nearest_value(index, NaN);
+      const value = this.nearest_value(index, level);
       if (!Number.isFinite(value)) continue;
       const [px, py] = this.pixel(index + 1, value);
       const distance = Math.hypot(px - x, 0.3 * (py - y));
       if (distance < least) [best, least] = [index, distance];
     }
-    return best;
+    this.focus(best, level);
   }
 
   private place(): void {
@@ -303,7 +304,7 @@ export class Plot {
 
   private place_focus(): void {
     const area = this.area();
-    const [x, y] = this.pixel(this.current + 1, this.nearest_value(this.current, NaN));
+    const [x, y] = this.pixel(this.current + 1, this.level);
     const shown = x >= area.left - 1 && x <= area.right + 1;
     const inside = shown && y >= area.top - 1 && y <= area.bottom + 1;
     this.ring.hidden = !inside;

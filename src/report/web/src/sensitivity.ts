@@ -1,10 +1,10 @@
 // The page of a sensitivity sweep: one point per quantizer, a threshold, highlights, and the ranking as a table.
 
-import { copy, download, file_stem, to_csv } from './csv';
 import { h, marked } from './dom';
 import { Guide } from './guide';
+import { NumberField } from './number_field';
 import { fixed4, nice_step } from './numbers';
-import { action, note, page_frame } from './page';
+import { csv_tools, image_action, note, page_frame, zoom_action } from './page';
 import { PatternToggles } from './patterns';
 import { Plot } from './plot';
 import { entries_of, is_active, is_hit, select, type Entry, type Filter, type SensitivityData } from './ranking';
@@ -58,20 +58,15 @@ export function sensitivity_page(data: SensitivityData): void {
   });
 
   // --- threshold ---
-  const input = h('input', {
-    type: 'number',
+  const field = new NumberField({
     id: 'threshold',
-    step: 'any',
-    inputmode: 'decimal',
-    placeholder: 'none',
-    autocomplete: 'off',
+    step: nice_step(high - low),
+    optional: true,
+    on_change: (value) => {
+      guide.set(value);
+      set_threshold(value);
+    },
   });
-  if (finite.length > 0) input.step = String(nice_step(high - low));
-  const clear = h(
-    'button',
-    { type: 'button', class: 'clear', 'aria-label': 'Remove the threshold', hidden: true },
-    '×',
-  );
   const guide = new Guide({
     label: `Threshold: show entries ${side} it`,
     color: 'hit',
@@ -79,29 +74,16 @@ export function sensitivity_page(data: SensitivityData): void {
     span: high - low,
     shade: side,
     park: data.higher_is_worse ? high : low,
+    grip: true,
     on_change: (value) => {
-      input.value = value === null ? '' : String(value);
+      field.set(value);
       set_threshold(value);
     },
   });
   const set_threshold = (value: number | null): void => {
     filter.threshold = value;
-    clear.hidden = value === null;
     update_table();
   };
-  input.addEventListener('input', () => {
-    const value = input.value === '' ? null : input.valueAsNumber;
-    // Half a number ("-", "1e") is not a threshold yet; the browser marks it.
-    if (value !== null && Number.isNaN(value)) return;
-    guide.set(value);
-    set_threshold(value);
-  });
-  clear.addEventListener('click', () => {
-    input.value = '';
-    guide.set(null);
-    set_threshold(null);
-    input.focus();
-  });
 
   // --- highlights ---
   const toggles = new PatternToggles(
@@ -166,27 +148,17 @@ export function sensitivity_page(data: SensitivityData): void {
     show_all = !show_all;
     update_table();
   });
-  const csv = (): string =>
-    to_csv([
-      ['rank', 'name', ...(data.details_label === '' ? [] : [data.details_label]), data.metric],
-      ...table
-        .view()
-        .map(({ rank, name, detail, score }) => [
-          Number.isNaN(rank) ? '' : rank,
-          name,
-          ...(data.details_label === '' ? [] : [detail]),
-          score,
-        ]),
-    ]);
-  const copy_button = action('Copy CSV', 'Copy the rows in view', () => {
-    void copy(csv()).then((done) => {
-      copy_label(done ? 'Copied' : 'Not allowed here');
-      setTimeout(() => copy_label('Copy CSV'), 1500);
-    });
-  });
-  const copy_label = (text: string): void => {
-    copy_button.textContent = text;
-  };
+  const csv = csv_tools(data.title, () => [
+    ['rank', 'name', ...(data.details_label === '' ? [] : [data.details_label]), data.metric],
+    ...table
+      .view()
+      .map(({ rank, name, detail, score }) => [
+        Number.isNaN(rank) ? '' : rank,
+        name,
+        ...(data.details_label === '' ? [] : [detail]),
+        score,
+      ]),
+  ]);
 
   const update_table = (): void => {
     const active = is_active(filter);
@@ -207,16 +179,6 @@ export function sensitivity_page(data: SensitivityData): void {
   };
 
   // --- page ---
-  const zoom_out = action('Reset zoom', 'Show everything again (double click)', () => plot.reset_zoom());
-  zoom_out.disabled = true;
-  plot.on_zoom((zoomed) => {
-    zoom_out.disabled = !zoomed;
-  });
-  const save = action('Save image', 'Save the plot as PNG', () => {
-    void plot.png(data.title).then((blob) => {
-      if (blob) download(`${file_stem(data.title)}.png`, blob);
-    });
-  });
   const direction = data.higher_is_worse
     ? `A higher ${data.metric} is worse: the highest points are the most sensitive.`
     : `A higher ${data.metric} is better: the lowest points are the most sensitive.`;
@@ -246,10 +208,10 @@ export function sensitivity_page(data: SensitivityData): void {
           'div',
           { class: 'threshold' },
           h('label', { for: 'threshold', class: 'label' }, `Show entries ${side}`),
-          h('span', { class: 'field' }, input, clear),
+          field.element,
         ),
         h('p', { class: 'direction' }, direction),
-        h('div', { class: 'tools' }, zoom_out, save),
+        h('div', { class: 'tools' }, zoom_action(plot), image_action(plot, data.title)),
         toggles.element,
       ),
       ...notes.filter((item): item is HTMLElement => item !== false),
@@ -259,20 +221,7 @@ export function sensitivity_page(data: SensitivityData): void {
     h(
       'section',
       { class: 'card', 'aria-label': 'Table' },
-      h(
-        'div',
-        { class: 'bar-head' },
-        h('div', {}, heading, status),
-        h(
-          'div',
-          { class: 'tools' },
-          all,
-          copy_button,
-          action('Download CSV', 'Save the rows in view', () =>
-            download(`${file_stem(data.title)}.csv`, new Blob([csv()], { type: 'text/csv' })),
-          ),
-        ),
-      ),
+      h('div', { class: 'bar-head' }, h('div', {}, heading, status), h('div', { class: 'tools' }, all, ...csv)),
       table.element,
     ),
   );

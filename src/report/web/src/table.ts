@@ -4,7 +4,7 @@ import { h, type Child } from './dom';
 
 export interface Column<Row> {
   title: string;
-  kind: 'number' | 'name' | 'text';
+  kind: 'number' | 'name' | 'text' | 'check';
   cell: (row: Row) => Child;
   /** What to sort by; NaN goes last in both directions. */
   key: (row: Row) => number | string;
@@ -79,7 +79,8 @@ export class Table<Row> {
     this.redraw();
   }
 
-  private sort_by(column: number): void {
+  /** Sorts by a column; the other way round when it is the sorted one already. */
+  sort_by(column: number): void {
     this.sign = this.column === column ? -this.sign : 1;
     this.column = column;
     this.redraw();
