@@ -8,7 +8,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/half.h"
 #include "bitsweep/error.h"
 #include "quant/formats/float8.h"
 
@@ -97,14 +96,14 @@ void FakeQuantPlan::apply_typed(DataType type, const void* in, void* out, const 
     return;
   }
   const GridLayout grid_layout = layout(shape);
+  const kernels::KernelTable& table = kernels::kernels();
   std::array<float, kChunk> buffer;
   for (std::int64_t i = begin; i < end; i += kChunk) {
     const std::int64_t stop = std::min(end, i + kChunk);
     const auto n = static_cast<std::size_t>(stop - i);
-    half ? half_to_float(from + i, buffer.data(), n)
-         : bfloat16_to_float(from + i, buffer.data(), n);
+    (half ? table.widen_float16 : table.widen_bfloat16)(from + i, buffer.data(), n);
     process(grid_layout, buffer.data(), buffer.data(), i, stop);
-    half ? float_to_half(buffer.data(), to + i, n) : float_to_bfloat16(buffer.data(), to + i, n);
+    (half ? table.narrow_float16 : table.narrow_bfloat16)(buffer.data(), to + i, n);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 // Plain signatures only: these files are compiled once per instruction set, so no inline function
 // may leak out. In every function `y` may equal `x`; any other overlap is not allowed. No pointer
@@ -40,6 +41,10 @@ using FakeQuantRowFn = void (*)(const float* x, float* y, std::size_t n, const A
 /// Rounds to a 16-bit float and back, to nearest even; overflow gives infinity.
 using CastFn = void (*)(const float* x, float* y, std::size_t n);
 
+/// Bits of 16-bit floats to floats and back, to nearest even; overflow gives infinity.
+using WidenFn = void (*)(const std::uint16_t* x, float* y, std::size_t n);
+using NarrowFn = void (*)(const float* x, std::uint16_t* y, std::size_t n);
+
 /// y = round_half_even(clamp(x / scale, -largest, largest) / step) * step * scale, step = spacing
 /// of the format there.
 using Float8Fn = void (*)(const float* x, float* y, std::size_t n, float scale,
@@ -59,6 +64,10 @@ struct KernelTable {
   FakeQuantRowFn fake_quant_row;
   CastFn cast_float16;
   CastFn cast_bfloat16;
+  WidenFn widen_float16;
+  WidenFn widen_bfloat16;
+  NarrowFn narrow_float16;
+  NarrowFn narrow_bfloat16;
   Float8Fn float8;
   Float8RowFn float8_row;
   MinMaxFn min_max;

@@ -80,8 +80,20 @@ std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
 }  // namespace
 
 extern const KernelTable kReferenceKernels;
-const KernelTable kReferenceKernels = {"reference",  fake_quant,    fake_quant_row,
-                                       cast_float16, cast_bfloat16, float8,
-                                       float8_row,   min_max,       min_max_row};
+const KernelTable kReferenceKernels = {
+    .name = "reference",
+    .fake_quant = fake_quant,
+    .fake_quant_row = fake_quant_row,
+    .cast_float16 = cast_float16,
+    .cast_bfloat16 = cast_bfloat16,
+    .widen_float16 = half_to_float,
+    .widen_bfloat16 = bfloat16_to_float,
+    .narrow_float16 = float_to_half,
+    .narrow_bfloat16 = float_to_bfloat16,
+    .float8 = float8,
+    .float8_row = float8_row,
+    .min_max = min_max,
+    .min_max_row = min_max_row,
+};
 
 }  // namespace bitsweep::kernels

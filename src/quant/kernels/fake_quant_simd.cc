@@ -1,6 +1,7 @@
 // The loops of fake_quant_reference.cc in a form that the compiler turns into vector code, compiled
-// once per instruction set. BITSWEEP_ISA names the namespace. No standard header beyond <cstddef>:
-// an inline function built here for AVX may be the copy that the linker keeps for everyone.
+// once per instruction set. BITSWEEP_ISA names the namespace. No standard header beyond <cstddef>
+// and <cstdint>: an inline function built here for AVX may be the copy that the linker keeps for
+// everyone.
 #include "quant/kernels/fake_quant.h"
 
 // `y` may equal `x`, which the compiler would otherwise guard against by a scalar loop.
@@ -99,6 +100,51 @@ inline float to_bfloat16(float x) {
 void cast_bfloat16(const float* x, float* y, std::size_t n) {
   BITSWEEP_VECTORIZE
   for (std::size_t i = 0; i < n; ++i) y[i] = to_bfloat16(x[i]);
+}
+
+inline float wide_float16(std::uint16_t bits) {
+  const int sign = (bits & 0x8000) << 16;
+  const int magnitude = bits & 0x7FFF;
+  // The exponent moves from bias 15 to bias 127; infinity and NaN move to the top.
+  const int shifted = (magnitude << 13) + (magnitude >= 0x7C00 ? 224 << 23 : 112 << 23);
+  // Subnormal: the mantissa under an exponent of its own, minus that exponent; no subnormal float32
+  // is met on the way.
+  const float small = float_of((magnitude << 13) | 0x38800000) - 0x1p-14F;
+  return float_of(sign | (magnitude < 0x400 ? bits_of(small) : shifted));
+}
+
+inline std::uint16_t narrow_float16_value(float x) {
+  const int rounded = bits_of(to_float16(x));
+  const int magnitude = rounded & kMagnitude;
+  int bits = (magnitude - (112 << 23)) >> 13;
+  // Subnormal: a multiple of 2^-24, which the sum with 0.5 moves to the end of the mantissa.
+  bits = magnitude < 0x38800000 ? bits_of(float_of(magnitude) + 0.5F) - 0x3F000000 : bits;
+  bits = magnitude == kInfinity ? 0x7C00 : bits;
+  bits = magnitude > kInfinity ? 0x7E00 : bits;
+  return static_cast<std::uint16_t>(bits | ((rounded >> 16) & 0x8000));
+}
+
+void widen_float16(const std::uint16_t* x, float* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = wide_float16(x[i]);
+}
+
+void narrow_float16(const float* x, std::uint16_t* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) y[i] = narrow_float16_value(x[i]);
+}
+
+void widen_bfloat16(const std::uint16_t* x, float* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = float_of(static_cast<int>(static_cast<unsigned>(x[i]) << 16));
+}
+
+void narrow_bfloat16(const float* x, std::uint16_t* y, std::size_t n) {
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = static_cast<std::uint16_t>(static_cast<unsigned>(bits_of(to_bfloat16(x[i]))) >> 16);
+  }
 }
 
 inline float float8_value(float x, float scale, float largest, int mantissa_bits,
@@ -206,14 +252,20 @@ std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
 }  // namespace
 
 extern const KernelTable kTable;
-const KernelTable kTable = {BITSWEEP_TEXT(BITSWEEP_ISA),
-                            fake_quant,
-                            fake_quant_row,
-                            cast_float16,
-                            cast_bfloat16,
-                            float8,
-                            float8_row,
-                            min_max,
-                            min_max_row};
+const KernelTable kTable = {
+    .name = BITSWEEP_TEXT(BITSWEEP_ISA),
+    .fake_quant = fake_quant,
+    .fake_quant_row = fake_quant_row,
+    .cast_float16 = cast_float16,
+    .cast_bfloat16 = cast_bfloat16,
+    .widen_float16 = widen_float16,
+    .widen_bfloat16 = widen_bfloat16,
+    .narrow_float16 = narrow_float16,
+    .narrow_bfloat16 = narrow_bfloat16,
+    .float8 = float8,
+    .float8_row = float8_row,
+    .min_max = min_max,
+    .min_max_row = min_max_row,
+};
 
 }  // namespace bitsweep::kernels::BITSWEEP_ISA

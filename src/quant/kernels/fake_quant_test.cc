@@ -238,6 +238,39 @@ TEST(Cast, HalvesRoundTiesToEvenAndOverflowToInfinity) {
   }
 }
 
+TEST(Widen, EveryBitPatternMatchesTheReferenceOnEveryIsa) {
+  std::vector<std::uint16_t> x(65536);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint16_t>(i);
+  for (const KernelTable* table : tables()) {
+    for (const WidenFn KernelTable::* widen :
+         {&KernelTable::widen_float16, &KernelTable::widen_bfloat16}) {
+      std::vector<float> expected(x.size());
+      std::vector<float> y(x.size());
+      (reference().*widen)(x.data(), expected.data(), x.size());
+      (table->*widen)(x.data(), y.data(), x.size());
+      expect_same_bits(expected, y, expected, table->name);
+    }
+  }
+}
+
+TEST(Narrow, EveryIsaMatchesTheReferenceBitForBit) {
+  for (const std::size_t n :
+       {std::size_t{0}, std::size_t{1}, std::size_t{17}, std::size_t{200003}}) {
+    const std::vector<float> x = every_kind_of_float(n);
+    for (const KernelTable* table : tables()) {
+      for (const NarrowFn KernelTable::* narrow :
+           {&KernelTable::narrow_float16, &KernelTable::narrow_bfloat16}) {
+        std::vector<std::uint16_t> expected(n);
+        std::vector<std::uint16_t> y(n);
+        (reference().*narrow)(x.data(), expected.data(), n);
+        (table->*narrow)(x.data(), y.data(), n);
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_EQ(y[i], expected[i]) << table->name << " input " << x[i];
+      }
+    }
+  }
+}
+
 TEST(Float8, EveryIsaMatchesTheReferenceBitForBit) {
   const std::vector<float> x = every_kind_of_float(100003);
   const std::vector<float> scales(x.size(), 0.0037F);
