@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "calibrate/fast_floor.h"
+
 namespace bitsweep {
 namespace {
 
@@ -56,7 +58,7 @@ class Search {
       } else if (fine) {
         error = fine_error;
       } else {
-        const double distance = x - e.delta * (std::floor(x * inverse - e.offset + 0.5) + e.offset);
+        const double distance = x - e.delta * (fast_floor(x * inverse - e.offset + 0.5) + e.offset);
         error = distance * distance;
       }
       sum += histogram_.buckets[i].mass * error;

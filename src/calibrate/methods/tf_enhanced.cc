@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "calibrate/fast_floor.h"
+
 namespace bitsweep {
 namespace {
 
@@ -71,7 +73,7 @@ class Search {
     double inside = 0.0;
     const float inverse = 1.0F / grid.delta;
     for (std::size_t i = begin; i < end; ++i) {
-      const float rounded = grid.delta * std::floor(middles_[i] * inverse + 0.5F);
+      const float rounded = grid.delta * fast_floor(middles_[i] * inverse + 0.5F);
       const double error = static_cast<double>(middles_[i]) - static_cast<double>(rounded);
       inside += histogram_.buckets[i].mass * error * error;
     }
