@@ -395,6 +395,14 @@ class GraphBuilder {
       });
       node.is_constant = constant;
     }
+    for (auto node = graph_.nodes_.rbegin(); node != graph_.nodes_.rend(); ++node) {
+      node->is_dead = std::none_of(node->outputs.begin(), node->outputs.end(), [&](TensorId t) {
+        return t != kAbsent &&
+               (info(t).is_output ||
+                std::any_of(info(t).uses.begin(), info(t).uses.end(),
+                            [&](const Use& use) { return !graph_.node(use.node).is_dead; }));
+      });
+    }
   }
 
   Graph& graph_;

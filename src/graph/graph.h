@@ -42,6 +42,7 @@ struct Node {
   bool has_subgraph = false;
   /// All inputs are static or come from such nodes: the value never depends on the sample.
   bool is_constant = false;
+  bool is_dead = false;  ///< no graph output needs it
 
   std::int64_t int_attribute(std::string_view name, std::int64_t fallback) const;
 };

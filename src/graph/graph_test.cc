@@ -220,6 +220,17 @@ TEST(Graph, DeclaredTypesAreKnown) {
   EXPECT_EQ(*g.tensor(g.find("g")).shape, Shape({1, 4}));
 }
 
+TEST(Graph, NodesThatNoOutputNeedsAreDead) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y");
+  m.node("h = Relu(x)").node("d = Tanh(h)").node("e = Exp(d)").node("y = Sigmoid(h)");
+  const Graph g(m.model());
+  EXPECT_FALSE(g.node(0).is_dead);
+  EXPECT_TRUE(g.node(1).is_dead);
+  EXPECT_TRUE(g.node(2).is_dead);
+  EXPECT_FALSE(g.node(3).is_dead);
+}
+
 TEST(Graph, RefusesWhatIsNoGraph) {
   ModelBuilder cycle;
   cycle.input("x", {4}).output("y");

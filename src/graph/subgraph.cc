@@ -87,8 +87,14 @@ class PieceBuilder {
   /// need.
   void collect() {
     inputs_.insert(spec_.inputs.begin(), spec_.inputs.end());
-    for (const int node : spec_.nodes) nodes_.insert(node);
-    std::vector<int> open(spec_.nodes.begin(), spec_.nodes.end());
+    const std::set<int> asked(spec_.nodes.begin(), spec_.nodes.end());
+    std::vector<int> open;
+    const auto take = [&](int node) {
+      if (nodes_.insert(node).second) open.push_back(node);
+    };
+    for (const int node : asked) {
+      if (!graph_.node(node).is_dead) take(node);
+    }
     const auto need = [&](TensorId t, const auto& reader) {
       if (t == kAbsent || inputs_.count(t) > 0) return;
       const TensorInfo& tensor = graph_.tensor(t);
@@ -97,14 +103,14 @@ class PieceBuilder {
         return;
       }
       if (tensor.producer >= 0 && nodes_.count(tensor.producer) > 0) return;
-      if (tensor.producer < 0 || !graph_.node(tensor.producer).is_constant) {
+      if (tensor.producer < 0 ||
+          (!graph_.node(tensor.producer).is_constant && asked.count(tensor.producer) == 0)) {
         refuse(fmt::format(
                    "a piece needs tensor \"{}\" for {} but neither makes it nor has it as input",
                    tensor.name, reader()),
                "list the tensor as an input of the piece");
       }
-      nodes_.insert(tensor.producer);
-      open.push_back(tensor.producer);
+      take(tensor.producer);
     };
     for (const TensorId t : spec_.outputs) {
       need(t, [] { return std::string("its outputs"); });
@@ -136,6 +142,11 @@ class PieceBuilder {
       const std::string& name = name_of(q.tensor);
       const bool is_input = inputs_.count(q.tensor) > 0;
       if (!is_input && !made_here(q.tensor)) {
+        // A weight that this piece doesn't read, or a result that leads nowhere: the quantizer has
+        // nothing to do.
+        const TensorInfo& tensor = graph_.tensor(q.tensor);
+        if (tensor.is_static || (tensor.producer >= 0 && graph_.node(tensor.producer).is_dead))
+          continue;
         refuse(
             fmt::format("a quantizer is to sit on tensor \"{}\", which is not in the piece", name),
             "leave the quantizer out or add the tensor");

@@ -40,7 +40,9 @@ inline constexpr const char* kQuantizerDomain = "com.bitsweep";
 
 /// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
 /// asks that it exists: set its folder for external initializers to one that holds an empty file of
-/// this name.
+/// this name. Weights given by AddInitializer work only without graph optimizations: some of them
+/// (folding of batch norms, blocked convolutions) read the file instead. AddExternalInitializers
+/// works with all.
 inline constexpr const char* kWeightsLocation = "weights";
 
 /// An initializer whose bytes are passed to the runtime by pointer instead of being serialized.

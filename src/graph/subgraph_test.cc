@@ -277,6 +277,21 @@ TEST(BuildSubgraph, StringConstantsComeAlong) {
   EXPECT_THAT(lines(parse(piece).graph()), ElementsAre("s = Constant()", "y = StringConcat(x, s)"));
 }
 
+TEST(BuildSubgraph, DeadNodesComeOnlyWhenAsked) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").floats("unused", {1}, {1});
+  m.node("h = Relu(x)").node("d = Tanh(h)").node("e = Exp(d)").node("y = Sigmoid(h)");
+  const Graph g(m.model());
+  SubgraphSpec spec{.nodes = {0, 1, 2, 3}, .inputs = {g.find("x")}, .outputs = {g.find("y")}};
+  spec.quantizers = {{g.find("d"), 0, false}, {g.find("unused"), 1, false}};
+  EXPECT_THAT(lines(parse(build_subgraph(g, spec)).graph()),
+              ElementsAre("h = Relu(x)", "y = Sigmoid(h)"));
+  spec.outputs = {g.find("y"), g.find("e")};
+  EXPECT_THAT(lines(parse(build_subgraph(g, spec)).graph()),
+              ElementsAre("h = Relu(x)", "bitsweep.raw/d = Tanh(h)",
+                          "d = FakeQuant(bitsweep.raw/d)", "e = Exp(d)", "y = Sigmoid(h)"));
+}
+
 std::string error_of(const Graph& g, const SubgraphSpec& spec) {
   try {
     build_subgraph(g, spec);
