@@ -1,0 +1,53 @@
+#include "base/closest_name.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+namespace bitsweep {
+namespace {
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string closest_name(std::string_view name, std::span<const std::string> candidates) {
+  std::string best;
+  // A third of the letters may differ; names of one or two letters may differ in one.
+  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(name, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string quoted_list(std::span<const std::string> names, std::size_t limit) {
+  if (names.empty()) return "none";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(limit, names.size()); ++i)
+    text += (i > 0 ? ", \"" : "\"") + names[i] + "\"";
+  if (names.size() > limit) text += " and " + std::to_string(names.size() - limit) + " more";
+  return text;
+}
+
+}  // namespace bitsweep
