@@ -63,6 +63,26 @@ bitsweep::RangesPage ranges_page_of(const Json& json) {
   return page;
 }
 
+bitsweep::LinesPage lines_page_of(const Json& json) {
+  bitsweep::LinesPage page;
+  page.title = json.value("title", "");
+  for (const auto& [name, value] : json["values"].items())
+    page.values.emplace_back(name, score_of(value));
+  return page;
+}
+
+bitsweep::HistogramsPage histograms_page_of(const Json& json) {
+  bitsweep::HistogramsPage page;
+  page.title = json.value("title", "");
+  for (const Json& item : json["histograms"]) {
+    page.histograms.push_back(
+        {item.at("name").get<std::string>(), item.at("begin").get<double>(),
+         item.at("width").get<double>(), item.at("probabilities").get<std::vector<double>>(),
+         item.at("encoding_min").get<double>(), item.at("encoding_max").get<double>()});
+  }
+  return page;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,6 +96,10 @@ int main(int argc, char** argv) {
     const Json json = Json::parse(file);
     if (json.contains("ranges")) {
       bitsweep::write_ranges_page(ranges_page_of(json), argv[2]);
+    } else if (json.contains("values")) {
+      bitsweep::write_lines_page(lines_page_of(json), argv[2]);
+    } else if (json.contains("histograms")) {
+      bitsweep::write_histograms_page(histograms_page_of(json), argv[2]);
     } else {
       bitsweep::write_sensitivity_page(page_of(json), argv[2]);
     }

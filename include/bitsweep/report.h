@@ -17,9 +17,10 @@ struct SensitivityPage {
   bool higher_is_worse = false;
   std::vector<std::pair<std::string, double>> scores;
   std::vector<std::string> highlight_patterns;  ///< substrings offered as toggles
-  std::string details_label;                    ///< column title of `details`; empty: no such column
-  std::vector<std::string> details;             ///< one text per entry, or empty
-  std::vector<std::pair<std::string, std::string>> facts;  ///< model, samples, time ... shown above the plot
+  std::string details_label;         ///< column title of `details`; empty: no such column
+  std::vector<std::string> details;  ///< one text per entry, or empty
+  std::vector<std::pair<std::string, std::string>>
+      facts;  ///< model, samples, time ... shown above the plot
 };
 
 /// Default toggles: projection weights of transformers.
@@ -27,8 +28,8 @@ std::vector<std::string> default_highlight_patterns();
 
 /// Writes one HTML file that needs no network.
 ///
-/// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no rank; it and infinite
-/// scores are listed but not drawn.
+/// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no
+/// rank; it and infinite scores are listed but not drawn.
 /// @throws Error(kInvalidArgument) without scores or when `details` has another length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
@@ -52,23 +53,63 @@ struct RangesPage {
 };
 
 /// Writes one HTML file that needs no network.
-/// @throws Error(kInvalidArgument) without entries or when a lower bound is not below its upper one; Error(kIo).
+/// @throws Error(kInvalidArgument) without entries or when a lower bound is not below its upper
+/// one; Error(kIo).
 void write_ranges_page(const RangesPage& page, const std::filesystem::path& path);
 
-/// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking (a list of
+/// What a page of one value per entry shows, such as the score of each layer; x in the order given.
+struct LinesPage {
+  std::string title;
+  std::string entry_label = "Layer";
+  std::string value_label = "Score";
+  std::vector<std::pair<std::string, double>> values;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// Writes one HTML file that needs no network. NaN and infinite values are listed but not drawn.
+/// @throws Error(kInvalidArgument) without values; Error(kIo).
+void write_lines_page(const LinesPage& page, const std::filesystem::path& path);
+
+/// Distribution of a tensor's values over buckets of equal width, and the ends of its encoding.
+struct Histogram {
+  std::string name;
+  double begin = 0.0;                 ///< left edge of the first bucket
+  double width = 0.0;                 ///< of one bucket, in units of the tensor, > 0
+  std::vector<double> probabilities;  ///< share of the values in each bucket
+  double encoding_min = 0.0;
+  double encoding_max = 0.0;
+};
+
+/// What a page of histograms shows, one at a time: for example the channels of a weight.
+struct HistogramsPage {
+  std::string title;
+  std::vector<Histogram> histograms;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// Writes one HTML file that needs no network.
+/// @throws Error(kInvalidArgument) without histograms, for one without buckets or with a width that
+/// is not positive; Error(kIo).
+void write_histograms_page(const HistogramsPage& page, const std::filesystem::path& path);
+
+/// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking
+/// (a list of
 /// {"rank", "name", "score"}) and per_sample (name -> scores).
 ///
-/// Byte-identical for equal results: times and costs are in sweep_run_info_to_json, so `facts` should hold none either.
-/// Numbers are the shortest that read back exactly. JSON has no NaN and no infinity: these are the strings "NaN",
-/// "Infinity" and "-Infinity", which float() of Python and Number() of JavaScript read.
-std::string sweep_to_json(const SweepResult& result, const std::vector<std::pair<std::string, std::string>>& facts);
+/// Byte-identical for equal results: times and costs are in sweep_run_info_to_json, so `facts`
+/// should hold none either. Numbers are the shortest that read back exactly. JSON has no NaN and no
+/// infinity: these are the strings "NaN", "Infinity" and "-Infinity", which float() of Python and
+/// Number() of JavaScript read.
+std::string sweep_to_json(const SweepResult& result,
+                          const std::vector<std::pair<std::string, std::string>>& facts);
 
 /// What differs from run to run: elapsed_s, num_runs and forward_equivalents.
 std::string sweep_run_info_to_json(const SweepResult& result);
 
-/// Writes text aside, then renames, so that a reader never sees half a file and a failure leaves the old one.
-/// Links are followed; a device or pipe is written directly.
-/// @throws Error(kIo) when the folder is missing or cannot be written, the path is a folder, or the disk is full.
+/// Writes text aside, then renames, so that a reader never sees half a file and a failure leaves
+/// the old one. Links are followed; a device or pipe is written directly.
+/// @throws Error(kIo) when the folder is missing or cannot be written, the path is a folder, or the
+/// disk is full.
 void write_text_file(const std::filesystem::path& path, const std::string& text);
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

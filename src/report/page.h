@@ -1,13 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace bitsweep::report {
 
-/// Puts title and data (JSON) into the page template and writes it. @throws Error(kIo).
-void write_page(std::string_view title, std::string_view data_json,
-                const std::filesystem::path& path);
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// A number as JSON; strings stand for those that JSON lacks.
+nlohmann::ordered_json json_number(double value);
+
+/// Writes a page. `kind` names its script in web/src/main.ts, `fields` holds what that script reads
+/// beside title and facts. @throws Error(kIo).
+void write_page(const std::string& kind, const std::string& title, const Facts& facts,
+                const nlohmann::ordered_json& fields, const std::filesystem::path& path);
 
 }  // namespace bitsweep::report

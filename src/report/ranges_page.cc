@@ -2,18 +2,12 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
-#include "report/escape.h"
 #include "report/page.h"
 
 namespace bitsweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_number(double value) {
-  const std::string_view name = report::non_finite_name(value);
-  return name.empty() ? Json(value) : Json(name);
-}
 
 void check_bounds(const char* what, double low, double high) {
   if (low < high) return;  // false for NaN, too
@@ -35,19 +29,16 @@ void write_ranges_page(const RangesPage& page, const std::filesystem::path& path
       page.title.empty() ? "Quantizer ranges (" + page.kind + "s)" : page.title;
   Json entries = Json::array();
   for (const RangeEntry& entry : page.entries) {
-    entries.push_back(
-        {{"name", entry.name}, {"min", json_number(entry.min)}, {"max", json_number(entry.max)}});
+    entries.push_back({{"name", entry.name},
+                       {"min", report::json_number(entry.min)},
+                       {"max", report::json_number(entry.max)}});
   }
-  Json facts = Json::array();
-  for (const auto& [name, value] : page.facts) facts.push_back(Json::array({name, value}));
-  const Json data = {{"page", "ranges"},
-                     {"title", title},
-                     {"facts", std::move(facts)},
-                     {"kind", page.kind},
-                     {"display_limits", Json::array({page.display_min, page.display_max})},
-                     {"thresholds", Json::array({page.threshold_min, page.threshold_max})},
-                     {"entries", std::move(entries)}};
-  report::write_page(title, data.dump(-1, ' ', false, Json::error_handler_t::replace), path);
+  report::write_page("ranges", title, page.facts,
+                     {{"kind", page.kind},
+                      {"display_limits", Json::array({page.display_min, page.display_max})},
+                      {"thresholds", Json::array({page.threshold_min, page.threshold_max})},
+                      {"entries", std::move(entries)}},
+                     path);
 }
 
 }  // namespace bitsweep

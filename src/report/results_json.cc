@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bitsweep/report.h"
-#include "report/escape.h"
+#include "report/page.h"
 
 namespace bitsweep {
 namespace {
@@ -10,11 +10,6 @@ using Json = nlohmann::ordered_json;
 
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json json_score(double value) {
-  const std::string_view name = report::non_finite_name(value);
-  return name.empty() ? Json(value) : Json(name);
 }
 
 }  // namespace
@@ -31,9 +26,10 @@ std::string sweep_to_json(const SweepResult& result,
   Json ranking = Json::array();
   Json per_sample = Json::object();
   for (const SweepScore& row : result.scores) {
-    ranking.push_back({{"rank", row.rank}, {"name", row.name}, {"score", json_score(row.score)}});
+    ranking.push_back(
+        {{"rank", row.rank}, {"name", row.name}, {"score", report::json_number(row.score)}});
     Json& scores = per_sample[row.name] = Json::array();
-    for (const double score : row.per_sample) scores.push_back(json_score(score));
+    for (const double score : row.per_sample) scores.push_back(report::json_number(score));
   }
   json["ranking"] = std::move(ranking);
   json["per_sample"] = std::move(per_sample);
@@ -41,9 +37,9 @@ std::string sweep_to_json(const SweepResult& result,
 }
 
 std::string sweep_run_info_to_json(const SweepResult& result) {
-  return dump({{"elapsed_s", json_score(result.elapsed_s)},
+  return dump({{"elapsed_s", report::json_number(result.elapsed_s)},
                {"num_runs", result.num_runs},
-               {"forward_equivalents", json_score(result.forward_equivalents)}});
+               {"forward_equivalents", report::json_number(result.forward_equivalents)}});
 }
 
 }  // namespace bitsweep

@@ -5,18 +5,12 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
-#include "report/escape.h"
 #include "report/page.h"
 
 namespace bitsweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json json_score(double value) {
-  const std::string_view name = report::non_finite_name(value);
-  return name.empty() ? Json(value) : Json(name);
-}
 
 // 1-based ranks by entry, most sensitive first; 0 for NaN, which has no place in an order.
 std::vector<std::int64_t> ranks_of(const SensitivityPage& page) {
@@ -56,25 +50,20 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
   const std::vector<std::int64_t> ranks = ranks_of(page);
   Json entries = Json::array();
   for (std::size_t i = 0; i < page.scores.size(); ++i) {
-    Json entry = {{"name", page.scores[i].first}, {"score", json_score(page.scores[i].second)}};
+    Json entry = {{"name", page.scores[i].first},
+                  {"score", report::json_number(page.scores[i].second)}};
     entry["rank"] = ranks[i] == 0 ? Json(nullptr) : Json(ranks[i]);
     if (!page.details.empty()) entry["detail"] = page.details[i];
     entries.push_back(std::move(entry));
   }
-  Json facts = Json::array();
-  for (const auto& [name, value] : page.facts) facts.push_back(Json::array({name, value}));
-  const Json data = {{"page", "sensitivity"},
-                     {"title", title},
-                     {"facts", std::move(facts)},
-                     {"metric", metric},
-                     {"higher_is_worse", page.higher_is_worse},
-                     {"details_label", page.details.empty()         ? ""
-                                       : page.details_label.empty() ? "Details"
-                                                                    : page.details_label},
-                     {"patterns", page.highlight_patterns},
-                     {"entries", std::move(entries)}};
-  // Names that are not UTF-8 show a replacement character instead of losing the page.
-  report::write_page(title, data.dump(-1, ' ', false, Json::error_handler_t::replace), path);
+  const std::string details_label = page.details_label.empty() ? "Details" : page.details_label;
+  report::write_page("sensitivity", title, page.facts,
+                     {{"metric", metric},
+                      {"higher_is_worse", page.higher_is_worse},
+                      {"details_label", page.details.empty() ? "" : details_label},
+                      {"patterns", page.highlight_patterns},
+                      {"entries", std::move(entries)}},
+                     path);
 }
 
 }  // namespace bitsweep

@@ -1,6 +1,7 @@
 """A browser for the session, and pages written by the library."""
 
 import json
+import math
 import os
 import subprocess
 from pathlib import Path
@@ -9,7 +10,6 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 CHROMIUM = os.environ.get("BITSWEEP_CHROMIUM", "/usr/bin/chromium")
-DEMO = os.environ.get("BITSWEEP_REPORT_DEMO")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -28,43 +28,25 @@ def browser():
         browser.close()
 
 
-def run_demo(path, document):
+def demo_program():
+    """The newest bitsweep_report_demo of the build trees, or the one that BITSWEEP_REPORT_DEMO names."""
+    named = os.environ.get("BITSWEEP_REPORT_DEMO")
+    if named:
+        return Path(named)
+    root = Path(__file__).resolve().parents[2]
+    built = sorted(
+        root.glob("build/*/src/report/bitsweep_report_demo"), key=lambda path: path.stat().st_mtime
+    )
+    if not built:
+        pytest.skip("needs the C++ build: cmake --preset release && cmake --build --preset release")
+    return built[-1]
+
+
+def write_page(path, document):
+    """Writes the page of a results file."""
     results = path.with_suffix(".json")
     results.write_text(json.dumps(document))
-    subprocess.run([DEMO, results, path], check=True)
-
-
-def write_with_demo(path, scores, higher_is_worse, details, details_label):
-    """Writes a page with bitsweep_report_demo."""
-    rows = [
-        {"rank": 0, "name": n, "score": s if abs(s) < 1e300 else str(s)} for n, s in scores.items()
-    ]
-    for row in rows:
-        if details and row["name"] in details:
-            row["detail"] = details[row["name"]]
-    run_demo(
-        path,
-        {
-            "title": "Quantization Sensitivity (SQNR)",
-            "metric": "SQNR",
-            "better": "lower" if higher_is_worse else "higher",
-            "details_label": details_label,
-            "ranking": rows,
-        },
-    )
-
-
-def write_with_package(path, scores, higher_is_worse, details, details_label):
-    """Writes a page through the Python API."""
-    analysis = pytest.importorskip(
-        "bitsweep.analysis", reason="needs the package or BITSWEEP_REPORT_DEMO"
-    )
-    metric = analysis.SensitivityMetric(
-        "SQNR", lambda session: 0.0, higher_is_worse=higher_is_worse
-    )
-    analysis.save_sensitivity_plot(
-        scores, metric, path, details=details, details_label=details_label
-    )
+    subprocess.run([demo_program(), results, path], check=True)
 
 
 class Report:
@@ -123,20 +105,15 @@ class Report:
         )
 
 
-def write_ranges_with_package(path, entries):
-    """Writes a page of ranges through the Python module."""
-    core = pytest.importorskip("bitsweep._core", reason="needs the package or BITSWEEP_REPORT_DEMO")
-    core.write_ranges_page(path, title="Ranges", kind="activation", entries=entries)
-
-
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a page that `write(path)` makes in a browser window of its own."""
+    """Opens a page, that of a results file or a written one, in a browser window of its own."""
     contexts = []
 
-    def open_page(write, *, size=(1280, 800), theme="light"):
-        path = tmp_path / f"report{len(contexts)}.html"
-        write(path)
+    def open_page(document=None, *, path=None, size=(1280, 800), theme="light"):
+        if document is not None:
+            path = tmp_path / f"report{len(contexts)}.html"
+            write_page(path, document)
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=theme,
@@ -152,35 +129,31 @@ def open_page(browser, tmp_path):
 
 @pytest.fixture
 def open_report(open_page):
-    """Writes scores as a page and opens it.
-
-    BITSWEEP_REPORT_DEMO names the program bitsweep_report_demo: the tests then need no Python package.
-    """
+    """Opens the sensitivity page of {name: score}."""
 
     def open_report(scores, *, higher_is_worse=False, details=None, details_label="", **window):
-        def write(path):
-            if DEMO:
-                write_with_demo(path, scores, higher_is_worse, details, details_label)
-            else:
-                write_with_package(path, scores, higher_is_worse, details, details_label)
-
-        return open_page(write, **window)
+        document = {
+            "title": "Quantization Sensitivity (SQNR)",
+            "metric": "SQNR",
+            "better": "lower" if higher_is_worse else "higher",
+            "details_label": details_label,
+            "ranking": [
+                {"name": name, "score": score if math.isfinite(score) else str(score)}
+                | ({"detail": details[name]} if details and name in details else {})
+                for name, score in scores.items()
+            ],
+        }
+        return open_page(document, **window)
 
     return open_report
 
 
 @pytest.fixture
 def open_ranges(open_page):
-    """Writes (name, min, max) entries as a page of ranges and opens it."""
+    """Opens the page of ranges of (name, min, max) entries."""
 
     def open_ranges(entries, **window):
-        def write(path):
-            if DEMO:
-                ranges = [{"name": n, "min": low, "max": high} for n, low, high in entries]
-                run_demo(path, {"title": "Ranges", "kind": "activation", "ranges": ranges})
-            else:
-                write_ranges_with_package(path, entries)
-
-        return open_page(write, **window)
+        ranges = [{"name": name, "min": low, "max": high} for name, low, high in entries]
+        return open_page({"title": "Ranges", "kind": "activation", "ranges": ranges}, **window)
 
     return open_ranges

@@ -1,5 +1,7 @@
 // Entry: reads the data block of the page and builds the page that it names.
 
+import { histograms_page, type HistogramsData } from './histograms';
+import { lines_page, type LinesData } from './lines';
 import { ranges_page, type RangesData } from './ranges';
 import { sensitivity_page } from './sensitivity';
 import type { PageData } from './page';
@@ -14,6 +16,12 @@ switch (data.page) {
     break;
   case 'ranges':
     ranges_page(data as RangesData);
+    break;
+  case 'lines':
+    lines_page(data as LinesData);
+    break;
+  case 'histograms':
+    histograms_page(data as HistogramsData);
     break;
   default:
     throw new Error(`report: no page is named "${data.page}"`);

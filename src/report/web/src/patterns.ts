@@ -22,7 +22,7 @@ export class PatternToggles {
       type: 'text',
       class: 'add',
       id: 'add-pattern',
-      placeholder: 'Other…',
+      placeholder: patterns.length > 0 ? 'Other…' : 'Part of a name',
       'aria-label': 'Highlight another part of a name',
       autocomplete: 'off',
       spellcheck: 'false',

@@ -12,6 +12,7 @@ export interface Palette {
   surface: string;
   point: string;
   hit: string;
+  low: string;
   second: string;
   pick: string;
   select: string;
@@ -35,6 +36,7 @@ export function palette(): Palette {
     surface: value('--surface'),
     point: value('--point'),
     hit: value('--hit'),
+    low: value('--low'),
     second: value('--second'),
     pick: value('--pick'),
     select: value('--select'),

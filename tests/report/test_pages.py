@@ -1,0 +1,98 @@
+"""The pages of the analyzer in a real browser, and the sensitivity page through the Python API."""
+
+import math
+import re
+
+import pytest
+
+
+def test_a_page_of_lines_shows_values_in_the_order_given(open_page):
+    report = open_page(
+        {"title": "Per layer", "values": {"conv2": 0.5, "conv1": -0.25, "bad": "NaN"}}
+    )
+    assert report.rows() == [
+        ["1", "conv2", "0.5000"],
+        ["2", "conv1", "-0.2500"],
+        ["3", "bad", "NaN"],
+    ]
+    # Negative values are in sight: the axis does not start at zero.
+    (x0, y0), (x1, y1) = report.point(0), report.point(1)
+    assert x0 < x1
+    assert y1 - y0 > 150
+    report.page.mouse.move(x1, y1)
+    assert re.search(
+        r"conv1\s+Score\s+-0.2500\s+Position\s+2", report.page.inner_text(".card-hover")
+    )
+    report.page.fill("#add-pattern", "conv1")
+    report.page.keyboard.press("Enter")
+    assert [row[1] for row in report.rows()] == ["conv1"]
+    assert report.requests == [report.url]
+    assert report.messages == []
+
+
+HISTOGRAMS = [
+    {"name": "w[0]", "begin": -2.0, "width": 1.0, "probabilities": [0.1, 0.6, 0.2, 0.1], "encoding_min": -1.0, "encoding_max": 1.0},
+    {"name": "w[1]", "begin": 0.0, "width": 0.5, "probabilities": [0.0, 1.0], "encoding_min": 0.0, "encoding_max": 1.0},
+]  # fmt: skip
+
+
+def test_a_page_of_histograms_shows_one_after_another(open_page):
+    report = open_page({"title": "Weights", "histograms": HISTOGRAMS})
+    assert report.page.inner_text("#status") == (
+        "Encoding from -1.000 to 1.000; 20.0 % of the values in buckets outside"
+    )
+    before = report.page.evaluate("document.querySelector('canvas').toDataURL()")
+    report.page.click("text=Next")
+    assert report.page.input_value("#choice") == "1"
+    assert "0.00 %" in report.page.inner_text("#status")
+    assert report.page.evaluate("document.querySelector('canvas').toDataURL()") != before
+    report.page.click("text=Next")
+    assert report.page.input_value("#choice") == "0"
+    report.page.check("#log")
+    assert report.page.evaluate("document.querySelector('canvas').toDataURL()") != before
+    assert report.requests == [report.url]
+    assert report.messages == []
+
+
+def test_a_single_histogram_needs_no_choice(open_page):
+    report = open_page({"histograms": HISTOGRAMS[:1]})
+    assert report.page.inner_text("h1") == "Histogram of w[0]"
+    assert report.page.locator("#choice").is_hidden()
+
+
+def test_hover_over_a_histogram_shows_the_bucket(open_page):
+    report = open_page({"histograms": HISTOGRAMS[:1]})
+    box = report.page.locator(".canvas").bounding_box()
+    shares = []
+    for step in range(1, 60):
+        report.page.mouse.move(box["x"] + step * box["width"] / 60, box["y"] + 150)
+        if report.page.locator(".card-hover").is_visible():
+            shares.append(report.page.inner_text(".card-hover b"))
+    assert [
+        share for share, last in zip(shares, [None, *shares], strict=False) if share != last
+    ] == [
+        "0.1000",
+        "0.6000",
+        "0.2000",
+        "0.1000",
+    ]
+
+
+def test_the_python_api_writes_the_page(open_page, tmp_path):
+    analysis = pytest.importorskip("bitsweep.analysis", reason="needs the Python package")
+    metric = analysis.SensitivityMetric("Perplexity", lambda session: 0.0, higher_is_worse=True)
+    scores = {"a.q_proj": 9.0, "b": 12.5, "c": math.nan}
+    path = tmp_path / "sensitivity.html"
+    analysis.save_sensitivity_plot(
+        scores, metric, path, details={"b": "int8"}, details_label="Format"
+    )
+    report = open_page(path=path)
+    assert report.rows() == [
+        ["1", "b", "int8", "12.5000"],
+        ["2", "a.q_proj", "", "9.0000"],
+        ["-", "c", "", "NaN"],
+    ]
+    assert "Show entries above" in report.page.inner_text(".controls")
+    assert report.page.locator("[data-pattern=q_proj] .count").inner_text() == "1"
+    assert report.requests == [report.url]
+    assert report.messages == []
