@@ -11,6 +11,7 @@
 #include "quant/fixed_range.h"
 #include "quant/formats/float8.h"
 #include "quant/grid_layout.h"
+#include "quant/kernels/fake_quant.h"
 #include "quant/lpbq.h"
 
 namespace bitsweep {
@@ -103,11 +104,14 @@ void Quantizer::set_unsigned_symmetric(bool on) {
 
 void Quantizer::set_tensor_shape(Shape shape) {
   if (!granularity_.per_tensor() && !frozen_) {
-    // Without a shape so far, the grid is known from a loaded encoding at most.
     const Shape grid = grid_shape(granularity_, shape);
-    const bool known = !tensor_shape_.empty() || encoding_.has_value();
-    if (!known || grid != (tensor_shape_.empty() ? encoding_->grid
-                                                 : grid_shape(granularity_, tensor_shape_))) {
+    Shape before;  // without a shape so far, known from a loaded encoding at most
+    if (!tensor_shape_.empty()) {
+      before = grid_shape(granularity_, tensor_shape_);
+    } else if (encoding_) {
+      before = encoding_->grid;
+    }
+    if (grid != before) {
       drop_statistics();
       drop_encoding();
     }
@@ -205,8 +209,17 @@ void Quantizer::reset_statistics() {
 
 void Quantizer::observe(const Tensor& values) {
   if (frozen_ || !format_.needs_encoding()) return;
-  const Tensor wide = values.to_float();
-  observe(wide.floats().data(), wide.shape());
+  if (values.type() == DataType::kFloat16 || values.type() == DataType::kBfloat16) {
+    const kernels::KernelTable& table = kernels::kernels();
+    Tensor wide = Tensor::allocate(DataType::kFloat, values.shape());
+    const auto widen =
+        values.type() == DataType::kFloat16 ? table.widen_float16 : table.widen_bfloat16;
+    widen(static_cast<const std::uint16_t*>(values.data()), wide.mutable_floats().data(),
+          static_cast<std::size_t>(values.size()));
+    observe(wide.floats().data(), wide.shape());
+    return;
+  }
+  observe(values.floats().data(), values.shape());
 }
 
 void Quantizer::observe(const float* values, const Shape& shape) {

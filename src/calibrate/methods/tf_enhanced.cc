@@ -18,10 +18,11 @@ struct Grid {
   int offset = 0;
 };
 
-// The reference keeps offsets in 32-bit integers; those of a 32-bit grid may be lower.
+// The reference keeps offsets in 32-bit integers. Those of a 32-bit grid may be lower, and the
+// quotient of two infinities is none: both become the lowest integer, as its CPU has it.
 int whole(float offset) {
   constexpr auto kLowest = static_cast<float>(std::numeric_limits<int>::min());
-  return offset < kLowest ? std::numeric_limits<int>::min() : static_cast<int>(offset);
+  return offset >= kLowest ? static_cast<int>(offset) : std::numeric_limits<int>::min();
 }
 
 // Costs of many grids over one histogram; the best is kept, the first one on ties.
