@@ -8,14 +8,16 @@
 namespace bitsweep::graph {
 namespace {
 
-// One core with AVX2, float32, measured with ONNX Runtime's profiler on small trained networks (see
-// docs of the commit): dense products run near 30 G multiply-accumulates a second, depthwise
-// convolutions at a fifth of that, and what only moves data at 8 GB a second with about 3 us to
-// start each node.
-constexpr double kNsPerMac = 1.0 / 30.0;
-constexpr double kNsPerDepthwiseMac = 5 * kNsPerMac;
-constexpr double kNsPerByte = 1.0 / 8.0;
-constexpr double kNsPerNode = 3000.0;
+// Fitted to ONNX Runtime 1.32's profiler on eight trained networks, one core with AVX2, float32:
+// dense products ran at 40 to 54 G multiply-accumulates a second, depthwise convolutions about four
+// times slower, recurrent layers at 8 (their steps wait for each other). Activations mostly sit in
+// the cache, weights come from memory once a run.
+constexpr double kNsPerMac = 1.0 / 50.0;
+constexpr double kDepthwiseFactor = 4.0;
+constexpr double kRecurrentFactor = 6.0;
+constexpr double kNsPerActivationByte = 1.0 / 30.0;
+constexpr double kNsPerWeightByte = 1.0 / 20.0;
+constexpr double kNsPerNode = 2000.0;
 
 const Shape* shape_of(const Graph& graph, const Node& node, std::size_t input) {
   if (input >= node.inputs.size() || node.inputs[input] == kAbsent) return nullptr;
@@ -28,6 +30,8 @@ const Shape* output_shape(const Graph& graph, const Node& node) {
   const TensorInfo& tensor = graph.tensor(node.outputs[0]);
   return tensor.shape ? &*tensor.shape : nullptr;
 }
+
+bool is_recurrent(const std::string& op) { return op == "RNN" || op == "GRU" || op == "LSTM"; }
 
 std::int64_t conv_macs(const Graph& graph, const Node& node, bool transposed) {
   const Shape* weight = shape_of(graph, node, 1);
@@ -106,19 +110,23 @@ std::int64_t attention_macs(const Graph& graph, const Node& node) {
   return keys * (num_elements(*q) + num_elements(*y));
 }
 
-bool is_depthwise(const Graph& graph, const Node& node) {
+double mac_factor(const Graph& graph, const Node& node) {
+  if (is_recurrent(node.op_type)) return kRecurrentFactor;
   const Shape* weight = shape_of(graph, node, 1);
-  return node.int_attribute("group", 1) > 1 && weight != nullptr && weight->size() > 1 &&
-         (*weight)[1] == 1;
+  const bool depthwise = node.int_attribute("group", 1) > 1 && weight != nullptr &&
+                         weight->size() > 1 && (*weight)[1] == 1;
+  return depthwise ? kDepthwiseFactor : 1.0;
 }
 
-double bytes_of(const Graph& graph, TensorId t) {
+double move_cost(const Graph& graph, TensorId t) {
   if (t == kAbsent) return 0;
   const TensorInfo& tensor = graph.tensor(t);
   if (!tensor.shape) return 0;
   // Types that are not known yet are mostly float32.
   const std::size_t bits = tensor.type == DataType::kUndefined ? 32 : data_type_bits(tensor.type);
-  return static_cast<double>(num_elements(*tensor.shape)) * static_cast<double>(bits) / 8;
+  const double bytes =
+      static_cast<double>(num_elements(*tensor.shape)) * static_cast<double>(bits) / 8;
+  return bytes * (tensor.is_static ? kNsPerWeightByte : kNsPerActivationByte);
 }
 
 /// Operators that only relabel their input.
@@ -139,7 +147,7 @@ std::int64_t macs_of(const Graph& graph, int node_id) {
   if (op == "Gemm" || op == "FusedMatMul" || op == "FusedGemm")
     return matmul_macs(graph, node, "transA");
   if (op == "MatMul") return matmul_macs(graph, node, "");
-  if (op == "RNN" || op == "GRU" || op == "LSTM") return recurrent_macs(graph, node);
+  if (is_recurrent(op)) return recurrent_macs(graph, node);
   if (op == "Einsum") return einsum_macs(graph, node);
   if (op == "Attention" && node.domain.empty()) return attention_macs(graph, node);
   return 0;
@@ -149,11 +157,14 @@ double cost_of(const Graph& graph, int node_id) {
   const Node& node = graph.node(node_id);
   if (node.is_constant) return 0;
   if (is_view(node.op_type)) return kNsPerNode;
-  double bytes = 0;
-  for (const TensorId t : node.inputs) bytes += bytes_of(graph, t);
-  for (const TensorId t : node.outputs) bytes += bytes_of(graph, t);
-  const double per_mac = is_depthwise(graph, node) ? kNsPerDepthwiseMac : kNsPerMac;
-  return kNsPerNode + kNsPerByte * bytes + per_mac * static_cast<double>(macs_of(graph, node_id));
+  double moved = 0;
+  // Of an embedding table only the rows that come out are read.
+  const std::size_t first = node.op_type == "Gather" ? 1 : 0;
+  for (std::size_t i = first; i < node.inputs.size(); ++i)
+    moved += move_cost(graph, node.inputs[i]);
+  for (const TensorId t : node.outputs) moved += move_cost(graph, t);
+  return kNsPerNode + moved +
+         kNsPerMac * mac_factor(graph, node) * static_cast<double>(macs_of(graph, node_id));
 }
 
 }  // namespace bitsweep::graph

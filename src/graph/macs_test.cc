@@ -108,7 +108,7 @@ TEST(Cost, GrowsWithWorkAndWithBytes) {
   EXPECT_GT(cost_of(large.graph, 0), cost_of(small.graph, 0));
   const OneNode view("y = Flatten(x)", {{"x", {64, 4096}}}, {}, {64, 4096});
   const OneNode move("y = Neg(x)", {{"x", {64, 4096}}}, {}, {64, 4096});
-  EXPECT_GT(cost_of(move.graph, 0), 10 * cost_of(view.graph, 0));
+  EXPECT_GT(cost_of(move.graph, 0), 5 * cost_of(view.graph, 0));
   const OneNode dense("y = Conv(x, w)", {{"x", {1, 8, 64, 64}}}, {{"w", {9, 8, 1, 1}}},
                       {1, 9, 64, 64});
   const OneNode depthwise("y = Conv(x, w) {group: 8}", {{"x", {1, 8, 66, 66}}},
