@@ -16,7 +16,9 @@
 
 namespace bitsweep::simulate {
 class Engine;
-}
+class CalibrationRun;
+class Reuse;
+}  // namespace bitsweep::simulate
 
 namespace BITSWEEP_EXPORT bitsweep {
 
@@ -77,7 +79,9 @@ class Simulation {
   std::shared_ptr<Quantizer> quantizer(const std::string& tensor) const;
   void set_quantizer(const std::string& tensor, std::shared_ptr<Quantizer> quantizer);
 
-  const std::vector<OperatorInfo>& operators() const;
+  /// Operators in topological order, as the placement rules see them.
+  std::vector<OperatorInfo> operators() const;
+  /// Every tensor: quantized, tied, off, or left in float and why.
   std::vector<TensorReport> describe() const;
 
   /// Checks names, types, ranks and fixed dimensions of a sample. @throws Error(kInvalidData).
@@ -98,11 +102,25 @@ class Simulation {
   /// Tensors in which calibration met NaN or infinite values, with their number.
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
 
+  /// Between begin and end, run() recognises samples by content and reuses the float pass of each: a state then costs
+  /// little more than what lies behind its first change. For metrics of the user's own, which call run() themselves.
+  /// `states`: the sets of tensors that will be enabled together, so that the network is cut at the right places.
+  /// `max_memory_bytes`: for sessions and kept samples; 0: half of the machine's memory.
+  void begin_reuse(const std::vector<std::vector<std::string>>& states, std::int64_t max_memory_bytes = 0);
+  void end_reuse();
+
   /// For the modules of the library.
   simulate::Engine& engine() const { return *engine_; }
 
  private:
+  struct Tables;
+  int site_index(const std::string& tensor) const;
+
   std::unique_ptr<simulate::Engine> engine_;
+  std::unique_ptr<Tables> tables_;
+  std::unique_ptr<simulate::CalibrationRun> calibration_;
+  std::unique_ptr<simulate::Reuse> reuse_;
+  std::vector<std::pair<std::string, std::int64_t>> non_finite_counts_;
 };
 
 }  // namespace bitsweep

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -63,7 +64,7 @@ struct SweepResult {
   std::vector<SweepScore> scores;  ///< most sensitive first; ties keep group order
   std::int64_t num_samples = 0;
   bool complete = true;            ///< false: stopped by the user
-  double forward_equivalents = 0.0;  ///< cost of all runs in units of one float pass, by operator cost
+  double forward_equivalents = 0.0;  ///< cost of all runs of one sample in units of one float pass, by operator cost
   std::int64_t num_runs = 0;
   double elapsed_s = 0.0;
 };
@@ -71,6 +72,10 @@ struct SweepResult {
 /// Groups of the simulation's enabled quantizers: one per quantizer, or one per operator that owns them.
 std::vector<SweepGroup> group_by_quantizer(const Simulation& simulation);
 std::vector<SweepGroup> group_by_operator(const Simulation& simulation);
+
+/// Tensor -> operator that owns its quantizer: the one it is a parameter of, else the one that makes it, else its first
+/// reader. Tensors of no operator are left out.
+std::map<std::string, std::string> operator_of_tensor(const Simulation& simulation);
 
 /// Scores every group by enabling it alone; the quantizers' switches are put back on every exit.
 /// @throws Error(kNotReady) without groups or with an uncalibrated quantizer.

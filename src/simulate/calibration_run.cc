@@ -1,0 +1,76 @@
+#include "simulate/calibration_run.h"
+
+#include <set>
+
+#include "bitsweep/error.h"
+#include "simulate/engine.h"
+#include "simulate/weight_scale_adjustment.h"
+
+namespace bitsweep::simulate {
+
+CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
+  const auto& sites = engine.placement().sites;
+  std::set<Quantizer*> seen;
+  for (const int s : engine.enabled_state()) {
+    const std::shared_ptr<Quantizer>& q = engine.quantizer(s);
+    if (!seen.insert(q.get()).second) continue;
+    before_.emplace_back(q, q->snapshot());
+    q->reset_statistics();
+  }
+  // Constants need no run: a parameter is ready at once, a constant operand adds its values to the statistics.
+  for (const int s : engine.enabled_state()) {
+    const graph::Site& site = sites[static_cast<std::size_t>(s)];
+    Quantizer& q = *engine.quantizer(s);
+    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() || q.frozen()) continue;
+    q.observe(engine.graph().static_value(site.tensor));
+  }
+  for (const int s : engine.enabled_state()) {
+    const graph::Site& site = sites[static_cast<std::size_t>(s)];
+    Quantizer& q = *engine.quantizer(s);
+    const bool parameter = site.role == graph::TensorRole::kParameter && engine.graph().tensor(site.tensor).is_static;
+    if (parameter && q.format().needs_encoding() && !q.frozen()) q.compute_encoding();
+  }
+}
+
+std::vector<Tensor> CalibrationRun::observe(const Feed& feed) {
+  if (!engine_.shapes_known()) engine_.observe_shapes(feed);
+  ++num_samples_;
+  return engine_.observe(feed);
+}
+
+void CalibrationRun::finish() {
+  const auto& sites = engine_.placement().sites;
+  for (const int s : engine_.enabled_state()) {
+    Quantizer& q = *engine_.quantizer(s);
+    if (q.format().needs_encoding() && !q.frozen() && q.has_statistics()) q.compute_encoding();
+  }
+  for (const int s : engine_.enabled_state()) {
+    const Quantizer& q = *engine_.quantizer(s);
+    const graph::Site& site = sites[static_cast<std::size_t>(s)];
+    if (q.initialized() || !engine_.touched({s})) continue;
+    const std::string name = engine_.graph().tensor(site.tensor).name;
+    if (num_samples_ == 0) {
+      throw Error(ErrorCode::kNotReady, "calibrate", "no sample was run, so \"" + name + "\" has no range",
+                  "give at least one sample");
+    }
+    throw Error(ErrorCode::kNotReady, "calibrate", "tensor \"" + name + "\" got no finite value in " +
+                std::to_string(num_samples_) + " samples" +
+                (q.num_non_finite() > 0 ? " (" + std::to_string(q.num_non_finite()) + " values were NaN or infinite)" : ""),
+                "check the input preprocessing, or disable its quantizer");
+  }
+  adjust_weight_scales(engine_);
+}
+
+void CalibrationRun::abort() {
+  for (const auto& [quantizer, snapshot] : before_) quantizer->restore(*snapshot);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> CalibrationRun::non_finite_counts() const {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const auto& [quantizer, snapshot] : before_) {
+    if (quantizer->num_non_finite() > 0) counts.emplace_back(quantizer->name(), quantizer->num_non_finite());
+  }
+  return counts;
+}
+
+}  // namespace bitsweep::simulate

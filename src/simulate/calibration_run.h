@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bitsweep/quantizer.h"
+#include "bitsweep/tensor.h"
+
+namespace bitsweep::simulate {
+
+class Engine;
+
+/// One calibration: parameters first from their values, then activations observed sample by sample behind quantized
+/// parameters. Until finish(), abort() puts every quantizer back. Source: spec of the reference, quantizers section 6.
+class CalibrationRun {
+ public:
+  explicit CalibrationRun(Engine& engine);
+
+  std::vector<Tensor> observe(const Feed& feed);
+  /// Statistics -> encodings. @throws Error(kNotReady) naming the first tensor that saw no finite value.
+  void finish();
+  void abort();
+
+  /// Tensors with NaN or infinite values, with their number.
+  std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
+
+ private:
+  Engine& engine_;
+  std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>> before_;
+  std::int64_t num_samples_ = 0;
+};
+
+}  // namespace bitsweep::simulate

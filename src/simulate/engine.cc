@@ -1,0 +1,493 @@
+#include "simulate/engine.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "graph/macs.h"
+#include "graph/subgraph.h"
+#include "simulate/ort_library.h"
+#include "simulate/quantizer_factory.h"
+
+namespace bitsweep::simulate {
+
+using graph::TensorId;
+
+namespace {
+
+// Operators whose result is a buffer of its own: never a view of an input, never removed by the runtime's optimizer.
+// Only behind these may a quantizer overwrite its input.
+bool writes_own_buffer(const graph::Graph& graph, const graph::Node& node) {
+  static const std::set<std::string, std::less<>> kAlways = {
+      "Conv", "ConvTranspose", "Gemm", "MatMul", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish",
+      "Tanh", "Erf", "Gelu", "Elu", "Selu", "Softplus", "Softmax", "LogSoftmax", "LayerNormalization",
+      "InstanceNormalization", "GroupNormalization", "BatchNormalization", "GlobalAveragePool", "GlobalMaxPool", "Exp",
+      "Log", "Sqrt", "Reciprocal", "LSTM", "GRU", "RNN"};
+  static const std::set<std::string, std::less<>> kBinary = {"Add", "Sub", "Mul", "Div"};
+  if (!node.domain.empty()) return false;
+  if (kAlways.count(node.op_type) > 0) return true;
+  // With a constant operand (x + 0, x * 1) the optimizer may drop the node and hand its input on.
+  return kBinary.count(node.op_type) > 0 && !graph.tensor(node.inputs[0]).is_static && !graph.tensor(node.inputs[1]).is_static &&
+         node.inputs[0] != node.inputs[1];
+}
+
+int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+}  // namespace
+
+Engine::Engine(Model model, SimulationOptions options)
+    : options_(std::move(options)),
+      num_threads_(options_.num_threads > 0 ? options_.num_threads : core_count()),
+      graph_(std::move(model)),
+      order_(graph_) {
+  for (const std::string& provider : options_.providers) {
+    if (provider != "CPUExecutionProvider") {
+      throw Error(ErrorCode::kInvalidArgument, "simulate", "provider \"" + provider + "\" is not supported",
+                  "use CPUExecutionProvider, the only one of this version");
+    }
+  }
+  infer_types();
+  placement_ = graph::place_quantizers(graph_, {.rules = options_.rules,
+                                                .parameter_format = options_.parameter_format,
+                                                .activation_format = options_.activation_format});
+  quantizers_ = make_quantizers(graph_, placement_, options_.scheme);
+}
+
+void Engine::set_quantizer(int site, std::shared_ptr<Quantizer> quantizer) {
+  quantizers_[static_cast<std::size_t>(site)] = std::move(quantizer);
+}
+
+SessionOptions Engine::session_options(int threads) const {
+  SessionOptions o;
+  o.num_threads = threads;
+  o.pool_threads = num_threads_;
+  o.ort_library = options_.ort_library;
+  o.custom_op_libraries = options_.custom_op_libraries;
+  return o;
+}
+
+// The whole graph, dead nodes included, with each computed tensor as an output.
+graph::SubgraphSpec Engine::every_tensor() const {
+  graph::SubgraphSpec spec;
+  spec.inputs = graph_.inputs();
+  for (int n = 0; n < static_cast<int>(graph_.nodes().size()); ++n) {
+    if (!graph_.node(n).is_constant) spec.nodes.push_back(n);
+  }
+  for (TensorId t = 0; t < static_cast<TensorId>(graph_.tensors().size()); ++t) {
+    if (graph_.tensor(t).producer >= 0 && !graph_.tensor(t).is_static) spec.outputs.push_back(t);
+  }
+  return spec;
+}
+
+// Element types come from the runtime itself: it knows every operator that it can run.
+void Engine::infer_types() {
+  const graph::SubgraphSpec spec = every_tensor();
+  if (spec.outputs.empty()) return;
+  SessionOptions o = session_options(1);
+  o.optimization = Optimization::kNone;
+  const Session session(graph::build_subgraph(graph_, spec), o);
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) graph_.set_type(spec.outputs[i], session.output_type(i));
+}
+
+State Engine::enabled_state() const {
+  State state;
+  for (int s = 0; s < static_cast<int>(quantizers_.size()); ++s) {
+    if (quantizer(s)->enabled()) state.push_back(s);
+  }
+  return state;
+}
+
+State Engine::sites_of(const std::vector<const Quantizer*>& quantizers) const {
+  const std::set<const Quantizer*> wanted(quantizers.begin(), quantizers.end());
+  State state;
+  for (int s = 0; s < static_cast<int>(quantizers_.size()); ++s) {
+    if (wanted.count(quantizer(s).get()) > 0) state.push_back(s);
+  }
+  return state;
+}
+
+void Engine::check_ready(const State& state) const {
+  for (const int s : state) {
+    if (quantizer(s)->initialized()) continue;
+    throw Error(ErrorCode::kNotReady, "simulate",
+                "the quantizer of \"" + graph_.tensor(placement_.sites[static_cast<std::size_t>(s)].tensor).name +
+                    "\" is enabled but has no encoding",
+                "calibrate first (compute_encodings), or disable it");
+  }
+}
+
+bool Engine::is_static_site(int site) const {
+  return graph_.tensor(placement_.sites[static_cast<std::size_t>(site)].tensor).is_static;
+}
+
+// A site acts where its tensor is made; behind the first cut that a graph input is read; in every reader of a constant.
+std::optional<std::pair<int, int>> Engine::touched(const State& state) const {
+  std::optional<std::pair<int, int>> range;
+  const auto extend = [&](int first, int last) {
+    range = range ? std::pair{std::min(range->first, first), std::max(range->second, last)} : std::pair{first, last};
+  };
+  for (const int s : state) {
+    const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
+    const bool read = order_.first_read(t) >= 0;
+    if (!read && !graph_.tensor(t).is_output) continue;  // dead
+    if (order_.produced_at(t) >= 0) {
+      extend(order_.produced_at(t), order_.produced_at(t));
+    } else if (order_.is_dynamic(t)) {
+      const int first = read ? order_.first_read(t) : 0;
+      extend(first, first);
+    } else if (read) {
+      extend(order_.first_read(t), order_.last_read(t));
+    }
+  }
+  return range;
+}
+
+double Engine::cost(int begin, int end) const {
+  if (cost_before_.empty()) return order_.size() == 0 ? 0.0 : static_cast<double>(end - begin) / order_.size();
+  return cost_before_[static_cast<std::size_t>(end)] - cost_before_[static_cast<std::size_t>(begin)];
+}
+
+Engine::Span Engine::span_of(const State& state, int* last_cut) const {
+  const auto range = touched(state);
+  const int num_cuts = static_cast<int>(cuts_.size());
+  const int first = range ? range->first : order_.size();
+  const int last = range ? range->second : order_.size();
+  // The last cut at or before the first change, the first cut behind the last change.
+  const auto from = std::upper_bound(cuts_.begin(), cuts_.end(), first);
+  const auto to = std::upper_bound(cuts_.begin(), cuts_.end(), last);
+  *last_cut = to == cuts_.end() ? num_cuts : static_cast<int>(to - cuts_.begin());
+  return {from == cuts_.begin() ? 0 : *(from - 1), to == cuts_.end() ? order_.size() : *to};
+}
+
+int Engine::last_cut(const State& state) const {
+  int cut = 0;
+  span_of(state, &cut);
+  return cut;
+}
+
+// Whether the site's node belongs into this span.
+bool Engine::quantizes_in(int site, Span span) const {
+  const TensorId t = placement_.sites[static_cast<std::size_t>(site)].tensor;
+  if (order_.produced_at(t) >= 0) return order_.produced_at(t) >= span.begin && order_.produced_at(t) < span.end;
+  if (order_.is_dynamic(t)) {
+    const int first = std::max(0, order_.first_read(t));
+    return first >= span.begin && (first < span.end || order_.size() == 0);
+  }
+  return order_.first_read(t) < span.end && order_.last_read(t) >= span.begin;
+}
+
+bool Engine::may_overwrite(TensorId t, Span span) const {
+  const int producer = graph_.tensor(t).producer;
+  if (producer < 0 || order_.produced_at(t) < span.begin) return false;
+  return writes_own_buffer(graph_, graph_.node(producer));
+}
+
+std::string Engine::span_key(Span span, const State& state, const std::vector<TensorId>& outputs, int threads) const {
+  std::string key = std::to_string(span.begin) + ":" + std::to_string(span.end) + "/" + std::to_string(threads) + "/";
+  for (const int s : state) {
+    key += std::to_string(s);
+    // A baked weight depends on its encoding; a node gets its encoding with each run.
+    if (is_static_site(s)) {
+      const Quantizer& q = *quantizer(s);
+      key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&q)) + "." + std::to_string(q.version());
+    }
+    key += ",";
+  }
+  key += "/";
+  for (const TensorId t : outputs) key += std::to_string(t) + ",";
+  return key;
+}
+
+Engine::SpanSession Engine::span_session(Span span, const State& state, const std::vector<TensorId>& outputs, int threads,
+                                         Optimization optimization) {
+  SpanSession result;
+  State inside;
+  for (const int s : state) {
+    if (quantizes_in(s, span)) inside.push_back(s);
+  }
+  std::set<TensorId> inputs;
+  for (const TensorId t : order_.inputs_of(span.begin, span.end)) inputs.insert(t);
+  for (const TensorId t : outputs) {
+    if (order_.is_dynamic(t) && order_.produced_at(t) < span.begin) inputs.insert(t);
+  }
+  result.inputs.assign(inputs.begin(), inputs.end());
+  result.outputs = outputs;
+  result.session = sessions_.get(span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)), [&] {
+    graph::SubgraphSpec spec;
+    spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
+    spec.inputs = result.inputs;
+    spec.outputs = outputs;
+    for (const int s : inside) {
+      const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
+      if (is_static_site(s)) {
+        spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
+      } else {
+        spec.quantizers.push_back({t, s, may_overwrite(t, span)});
+        spec.state_input = true;
+      }
+    }
+    SessionOptions o = session_options(threads);
+    // The float suffixes serve every state and are always optimized; a span with something quantized serves one.
+    o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull ? optimization : Optimization::kNone;
+    return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
+  });
+  return result;
+}
+
+std::vector<Tensor> Engine::run_span(const SpanSession& session, const std::map<TensorId, Tensor>& values,
+                                     const RunState* state) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(session.inputs.size());
+  for (const TensorId t : session.inputs) inputs.push_back(values.at(t));
+  return session.session->run(inputs, state);
+}
+
+RunState Engine::run_state(const State& state) const {
+  RunState run;
+  run.sites.resize(quantizers_.size());
+  for (const int s : state) {
+    if (is_static_site(s)) continue;
+    SiteAction& action = run.sites[static_cast<std::size_t>(s)];
+    action.mode = SiteAction::Mode::kQuantize;
+    action.plan = quantizer(s)->plan();
+  }
+  return run;
+}
+
+std::map<TensorId, Tensor> Engine::feed_values(const Feed& feed) const {
+  std::map<TensorId, Tensor> values;
+  for (const TensorId t : graph_.inputs()) {
+    const auto it = feed.find(graph_.tensor(t).name);
+    if (it != feed.end()) values.emplace(t, it->second);
+  }
+  return values;
+}
+
+std::vector<TensorId> Engine::distinct_outputs() const {
+  std::vector<TensorId> outputs;
+  for (const TensorId t : graph_.outputs()) {
+    if (std::find(outputs.begin(), outputs.end(), t) == outputs.end()) outputs.push_back(t);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> Engine::in_output_order(const std::map<TensorId, Tensor>& values,
+                                            const std::vector<Tensor>& fallback) const {
+  std::vector<Tensor> outputs;
+  outputs.reserve(graph_.outputs().size());
+  for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+    const auto it = values.find(graph_.outputs()[i]);
+    outputs.push_back(it != values.end() ? it->second : fallback[i]);
+  }
+  return outputs;
+}
+
+void Engine::count(Span span) {
+  num_runs_.fetch_add(1);
+  double before = cost_run_.load();
+  const double add = cost(span.begin, span.end);
+  while (!cost_run_.compare_exchange_weak(before, before + add)) {
+  }
+}
+
+void Engine::reset_counters() {
+  num_runs_ = 0;
+  cost_run_ = 0.0;
+}
+
+double Engine::forward_equivalents() const { return cost_run_.load(); }
+
+std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
+  check_ready(state);
+  const Span whole{0, order_.size()};
+  const std::vector<TensorId> outputs = distinct_outputs();
+  const SpanSession session = span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+  const RunState run = run_state(state);
+  const bool has_nodes = std::any_of(state.begin(), state.end(),
+                                     [&](int s) { return !is_static_site(s) && quantizes_in(s, whole); });
+  const std::vector<Tensor> results = run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
+  count(whole);
+  std::map<TensorId, Tensor> values;
+  for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
+  return in_output_order(values, results);
+}
+
+std::vector<Tensor> Engine::observe(const Feed& feed) {
+  State state;
+  State observed;
+  for (const int s : enabled_state()) {
+    const bool is_parameter = placement_.sites[static_cast<std::size_t>(s)].role == graph::TensorRole::kParameter;
+    if (is_static_site(s) && !is_parameter) continue;  // constants were observed once, from their value
+    if (is_static_site(s) || quantizer(s)->format().needs_encoding()) state.push_back(s);
+    if (!is_static_site(s) && quantizer(s)->format().needs_encoding()) observed.push_back(s);
+  }
+  const Span whole{0, order_.size()};
+  const std::vector<TensorId> outputs = distinct_outputs();
+  const SpanSession session = span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+  RunState run;
+  run.sites.resize(quantizers_.size());
+  bool has_nodes = false;
+  for (const int s : observed) {
+    has_nodes = has_nodes || quantizes_in(s, whole);
+    SiteAction& action = run.sites[static_cast<std::size_t>(s)];
+    action.mode = SiteAction::Mode::kObserve;
+    action.observer = quantizer(s).get();
+  }
+  const std::vector<Tensor> results = run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
+  std::map<TensorId, Tensor> values;
+  for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
+  return in_output_order(values, results);
+}
+
+void Engine::observe_shapes(const Feed& feed) {
+  graph::SubgraphSpec spec = every_tensor();
+  // Sequences and strings have no shape to see.
+  std::erase_if(spec.outputs, [&](TensorId t) {
+    return graph_.tensor(t).type == DataType::kUndefined || graph_.tensor(t).type == DataType::kString;
+  });
+  const std::map<TensorId, Tensor> values = feed_values(feed);
+  for (const auto& [t, value] : values) graph_.set_shape(t, value.shape());
+  if (!spec.outputs.empty()) {
+    SessionOptions o = session_options(num_threads_);
+    o.optimization = Optimization::kNone;
+    const Session session(graph::build_subgraph(graph_, spec), o);
+    std::vector<Tensor> inputs;
+    for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
+    const std::vector<Tensor> results = session.run(inputs);
+    for (std::size_t i = 0; i < results.size(); ++i) graph_.set_shape(spec.outputs[i], results[i].shape());
+  }
+  cost_before_.assign(1, 0.0);
+  for (const int node : order_.nodes()) cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
+  const double total = cost_before_.back();
+  if (total > 0.0) {
+    for (double& c : cost_before_) c /= total;
+  } else {
+    cost_before_.clear();
+  }
+  shapes_known_ = true;
+}
+
+void Engine::set_plan(Cuts cuts, int threads_per_run, bool optimize_spans) {
+  cuts_ = std::move(cuts);
+  threads_per_run_ = threads_per_run;
+  optimize_spans_ = optimize_spans;
+  std::set<TensorId> live;
+  for (const int cut : cuts_) {
+    for (const TensorId t : order_.live(cut)) live.insert(t);
+  }
+  boundary_tensors_.assign(live.begin(), live.end());
+}
+
+std::int64_t Sample::size_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [t, value] : values_) bytes += static_cast<std::int64_t>(value.size_bytes());
+  for (const Tensor& output : outputs_) bytes += static_cast<std::int64_t>(output.size_bytes());
+  return bytes;
+}
+
+std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
+  auto sample = std::make_shared<Sample>();
+  sample->values_ = feed_values(feed);
+  const Span whole{0, order_.size()};
+  std::vector<TensorId> wanted = distinct_outputs();
+  const std::size_t num_outputs = wanted.size();
+  for (const TensorId t : boundary_tensors_) {
+    const bool is_input = order_.produced_at(t) < 0;
+    if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end()) wanted.push_back(t);
+  }
+  const SpanSession session = span_session(whole, {}, wanted, threads_per_run_, Optimization::kFull);
+  const std::vector<Tensor> results = run_span(session, sample->values_, nullptr);
+  count(whole);
+  std::map<TensorId, Tensor> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i < num_outputs) outputs.emplace(wanted[i], results[i]);
+    if (order_.produced_at(wanted[i]) >= 0) sample->values_.emplace(wanted[i], results[i]);
+  }
+  sample->outputs_ = in_output_order(outputs, results);
+  for (std::size_t i = 0; i < cuts_.size(); ++i) sample->references_.push_back(std::make_unique<Sample::Reference>());
+  return sample;
+}
+
+std::vector<Tensor> Engine::finish(int cut_index, const std::map<TensorId, Tensor>& boundary, const Sample& sample) {
+  const Span span{cuts_[static_cast<std::size_t>(cut_index)], order_.size()};
+  std::vector<TensorId> wanted;
+  for (const TensorId t : distinct_outputs()) {
+    if (order_.produced_at(t) >= span.begin) wanted.push_back(t);
+  }
+  std::map<TensorId, Tensor> values = boundary;  // outputs made before the cut, as the state left them
+  if (!wanted.empty()) {
+    const SpanSession session = span_session(span, {}, wanted, threads_per_run_, Optimization::kFull);
+    const std::vector<Tensor> results = run_span(session, boundary, nullptr);
+    count(span);
+    for (std::size_t i = 0; i < results.size(); ++i) values.insert_or_assign(wanted[i], results[i]);
+  }
+  return in_output_order(values, sample.outputs_);
+}
+
+void Engine::prepare_reference(Sample& sample, int cut_index) {
+  if (cut_index >= static_cast<int>(cuts_.size())) return;
+  Sample::Reference& reference = *sample.references_[static_cast<std::size_t>(cut_index)];
+  std::call_once(reference.once, [&] { reference.outputs = finish(cut_index, sample.values_, sample); });
+}
+
+Engine::Boundary Engine::run_state_span(const State& state, Span span, bool to_the_end, const Sample& sample) {
+  // What leaves the span: tensors made (or quantized, for a graph input) in it that are needed behind it.
+  const auto changed_input = [&](TensorId t) {
+    return std::any_of(state.begin(), state.end(), [&](int s) {
+      return placement_.sites[static_cast<std::size_t>(s)].tensor == t && quantizes_in(s, span);
+    });
+  };
+  std::vector<TensorId> wanted;
+  for (const TensorId t : to_the_end ? distinct_outputs() : order_.live(span.end)) {
+    if (order_.produced_at(t) >= span.begin || changed_input(t)) wanted.push_back(t);
+  }
+  const SpanSession session = span_session(span, state, wanted, threads_per_run_, Optimization::kFull);
+  const RunState run = run_state(state);
+  const bool has_nodes =
+      std::any_of(state.begin(), state.end(), [&](int s) { return !is_static_site(s) && quantizes_in(s, span); });
+  const std::vector<Tensor> results = run_span(session, sample.values_, has_nodes ? &run : nullptr);
+  count(span);
+
+  Boundary boundary;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto it = sample.values_.find(wanted[i]);
+    boundary.changed = boundary.changed || it == sample.values_.end() || !it->second.equal_bits(results[i]);
+    boundary.values.emplace(wanted[i], results[i]);
+  }
+  if (!to_the_end) {
+    for (const TensorId t : order_.live(span.end)) boundary.values.emplace(t, sample.values_.at(t));
+  }
+  return boundary;
+}
+
+std::vector<Tensor> Engine::evaluate_outputs(const State& state, const Sample& sample) {
+  if (!touched(state)) return sample.outputs_;
+  int cut_index = 0;
+  const Span span = span_of(state, &cut_index);
+  const bool to_the_end = cut_index == static_cast<int>(cuts_.size());
+  const Boundary boundary = run_state_span(state, span, to_the_end, sample);
+  if (to_the_end) return in_output_order(boundary.values, sample.outputs_);
+  return boundary.changed ? finish(cut_index, boundary.values, sample) : sample.outputs_;
+}
+
+Evaluation Engine::evaluate(const State& state, Sample& sample) {
+  Evaluation result;
+  result.reference = &sample.outputs_;
+  const int cut_index = last_cut(state);
+  if (touched(state) && cut_index < static_cast<int>(cuts_.size())) {
+    prepare_reference(sample, cut_index);
+    result.reference = &sample.references_[static_cast<std::size_t>(cut_index)]->outputs;
+  }
+  result.outputs = evaluate_outputs(state, sample);
+  if (result.reference != &sample.outputs_) {
+    // An unchanged boundary gives the float pass's outputs; compare like with like.
+    bool same = true;
+    for (std::size_t i = 0; same && i < result.outputs.size(); ++i) same = result.outputs[i].data() == sample.outputs_[i].data();
+    if (same) result.reference = &sample.outputs_;
+  }
+  return result;
+}
+
+}  // namespace bitsweep::simulate

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bitsweep/simulation.h"
+#include "graph/graph.h"
+#include "graph/placement.h"
+#include "graph/subgraph.h"
+#include "simulate/node_order.h"
+#include "simulate/session_cache.h"
+
+namespace bitsweep::simulate {
+
+/// What is quantized in one evaluation: indices of active sites, ascending. Every site uses its quantizer's encoding.
+using State = std::vector<int>;
+
+/// The positions that split the network for a sweep: 0 < ... < NodeOrder::size(). Empty: nothing is reused.
+using Cuts = std::vector<int>;
+
+/// The float pass of one sample and what states need of it. Filled by Engine::open_sample; afterwards safe to share.
+class Sample {
+ public:
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+  /// Bytes of all tensors it keeps.
+  std::int64_t size_bytes() const;
+
+ private:
+  friend class Engine;
+  struct Reference {
+    std::once_flag once;
+    std::vector<Tensor> outputs;
+  };
+  std::map<graph::TensorId, Tensor> values_;  // float values of the tensors that are live at some cut
+  std::vector<Tensor> outputs_;               // of the float pass, file order
+  std::vector<std::unique_ptr<Reference>> references_;  // by cut: outputs of the float suffix from the float boundary
+};
+
+/// Outputs of a state with the float outputs to compare them with: both went through the same last session.
+struct Evaluation {
+  std::vector<Tensor> outputs;
+  const std::vector<Tensor>* reference = nullptr;  ///< lives in the Sample
+};
+
+/// The one idea: a state is run from the last cut before its first change to the first cut behind its last one, in a
+/// session that holds just its quantizers; from there the float suffix of the network finishes. What lies before comes
+/// from the sample's float pass.
+class Engine {
+ public:
+  Engine(Model model, SimulationOptions options);
+
+  const graph::Graph& graph() const { return graph_; }
+  const graph::Placement& placement() const { return placement_; }
+  const NodeOrder& order() const { return order_; }
+  const SimulationOptions& options() const { return options_; }
+  int num_threads() const { return num_threads_; }
+
+  const std::shared_ptr<Quantizer>& quantizer(int site) const { return quantizers_[static_cast<std::size_t>(site)]; }
+  void set_quantizer(int site, std::shared_ptr<Quantizer> quantizer);
+  /// Sites whose quantizer is enabled now.
+  State enabled_state() const;
+  /// Sites that use one of these quantizers.
+  State sites_of(const std::vector<const Quantizer*>& quantizers) const;
+  /// @throws Error(kNotReady) naming the first site of the state without an encoding.
+  void check_ready(const State& state) const;
+
+  /// Runs the whole model with the state, threads inside the run.
+  std::vector<Tensor> run(const State& state, const Feed& feed);
+  /// Runs with quantized parameters; every enabled activation quantizer observes.
+  std::vector<Tensor> observe(const Feed& feed);
+
+  /// Runs the float model once with all tensors exposed: shapes (and so costs) become known.
+  void observe_shapes(const Feed& feed);
+  bool shapes_known() const { return shapes_known_; }
+
+  /// Cost of nodes [begin, end) in units of one float pass.
+  double cost(int begin, int end) const;
+  /// Positions [first, last] where the state changes something; nullopt when nothing that it changes is ever read.
+  std::optional<std::pair<int, int>> touched(const State& state) const;
+
+  /// Sets the cuts of the following samples, the threads of each run (1 when many states run side by side), and whether
+  /// the states' own sessions are optimized (faster) or share the weights (smaller).
+  void set_plan(Cuts cuts, int threads_per_run, bool optimize_spans = true);
+  const Cuts& cuts() const { return cuts_; }
+  void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
+
+  /// Float pass. Thread-safe, like evaluate().
+  std::shared_ptr<Sample> open_sample(const Feed& feed);
+  /// Computes the reference of one cut ahead of the states that need it.
+  void prepare_reference(Sample& sample, int cut_index);
+  Evaluation evaluate(const State& state, Sample& sample);
+  /// The same without the reference, for callers that have their own.
+  std::vector<Tensor> evaluate_outputs(const State& state, const Sample& sample);
+  /// Index of the cut that finishes the state; cuts().size() when it runs to the end of the network.
+  int last_cut(const State& state) const;
+
+  /// Work since reset_counters(): runs, and their cost in units of one float pass.
+  void reset_counters();
+  std::int64_t num_runs() const { return num_runs_.load(); }
+  double forward_equivalents() const;
+
+ private:
+  struct Span {
+    int begin = 0;
+    int end = 0;
+  };
+  /// A session of a span with the names it was built for.
+  struct SpanSession {
+    std::shared_ptr<const Session> session;
+    std::vector<graph::TensorId> inputs;
+    std::vector<graph::TensorId> outputs;
+  };
+
+  Span span_of(const State& state, int* last_cut) const;
+  struct Boundary {
+    std::map<graph::TensorId, Tensor> values;
+    bool changed = false;  ///< some value differs from the float pass
+  };
+  bool is_static_site(int site) const;
+  bool quantizes_in(int site, Span span) const;
+  bool may_overwrite(graph::TensorId t, Span span) const;
+  SpanSession span_session(Span span, const State& state, const std::vector<graph::TensorId>& outputs, int threads,
+                           Optimization optimization);
+  /// Runs the state's span on a sample: what is live behind it.
+  Boundary run_state_span(const State& state, Span span, bool to_the_end, const Sample& sample);
+  std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs, int threads) const;
+  std::vector<Tensor> run_span(const SpanSession& session, const std::map<graph::TensorId, Tensor>& values,
+                               const RunState* state);
+  std::vector<Tensor> finish(int cut_index, const std::map<graph::TensorId, Tensor>& boundary, const Sample& sample);
+  std::map<graph::TensorId, Tensor> feed_values(const Feed& feed) const;
+  std::vector<Tensor> in_output_order(const std::map<graph::TensorId, Tensor>& values, const std::vector<Tensor>& fallback) const;
+  std::vector<graph::TensorId> distinct_outputs() const;
+  RunState run_state(const State& state) const;
+  void count(Span span);
+  SessionOptions session_options(int threads) const;
+  graph::SubgraphSpec every_tensor() const;
+  void infer_types();
+
+  SimulationOptions options_;
+  int num_threads_ = 1;
+  graph::Graph graph_;
+  graph::Placement placement_;
+  NodeOrder order_;
+  std::vector<std::shared_ptr<Quantizer>> quantizers_;  // by site
+  SessionCache sessions_;
+  std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty before shapes are known
+  bool shapes_known_ = false;
+  Cuts cuts_;
+  int threads_per_run_ = 1;
+  bool optimize_spans_ = true;
+  std::vector<graph::TensorId> boundary_tensors_;  // live at some cut
+  std::atomic<std::int64_t> num_runs_{0};
+  std::atomic<double> cost_run_{0.0};
+};
+
+}  // namespace bitsweep::simulate

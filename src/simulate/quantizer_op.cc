@@ -1,0 +1,127 @@
+#include "simulate/quantizer_op.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+
+#include "bitsweep/error.h"
+#include "bitsweep/tensor.h"
+#include "graph/subgraph.h"
+#include "simulate/run_state.h"
+
+namespace bitsweep::simulate {
+namespace {
+
+// Smaller pieces cost more in fork and join than they save.
+constexpr std::int64_t kElementsPerTask = 32768;
+
+struct QuantizeTask {
+  const FakeQuantPlan* plan;
+  DataType type;
+  const void* in;
+  void* out;
+  const Shape* shape;
+  std::int64_t size;
+  std::int64_t num_tasks;
+};
+
+void run_task(void* data, std::size_t index) {
+  const auto& task = *static_cast<const QuantizeTask*>(data);
+  const std::int64_t i = static_cast<std::int64_t>(index);
+  task.plan->apply_typed(task.type, task.in, task.out, *task.shape, task.size * i / task.num_tasks,
+                         task.size * (i + 1) / task.num_tasks);
+}
+
+class FakeQuantKernel {
+ public:
+  explicit FakeQuantKernel(const OrtKernelInfo* info)
+      : index_(static_cast<std::size_t>(Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("index"))) {}
+
+  OrtStatusPtr ComputeV2(OrtKernelContext* raw) {
+    try {
+      compute(Ort::KernelContext(raw));
+      return nullptr;
+    } catch (const std::exception& e) {
+      return Ort::GetApi().CreateStatus(ORT_FAIL, e.what());
+    }
+  }
+
+ private:
+  void compute(const Ort::KernelContext& context) const {
+    const Ort::ConstValue input = context.GetInput(0);
+    const auto info = input.GetTensorTypeAndShapeInfo();
+    const Shape shape = info.GetShape();
+    const auto type = static_cast<DataType>(info.GetElementType());
+    const std::int64_t size = num_elements(shape);
+    const void* in = input.GetTensorRawData();
+    void* out = context.GetOutput(0, shape).GetTensorMutableRawData();
+
+    const std::int64_t address = *context.GetInput(1).GetTensorData<std::int64_t>();
+    const auto* state = reinterpret_cast<const RunState*>(address);
+    const SiteAction& action = state->sites[index_];
+    if (size == 0) return;
+    if (action.mode == SiteAction::Mode::kQuantize) {
+      QuantizeTask task{action.plan.get(), type, in, out, &shape, size, std::max<std::int64_t>(1, size / kElementsPerTask)};
+      if (task.num_tasks == 1) {
+        run_task(&task, 0);
+      } else {
+        context.ParallelFor(run_task, static_cast<std::size_t>(task.num_tasks), 0, &task);
+      }
+      return;
+    }
+    const std::size_t bytes = static_cast<std::size_t>(size) * data_type_size(type);
+    if (action.mode == SiteAction::Mode::kObserve) action.observer->observe(Tensor::borrow(type, shape, in, nullptr));
+    if (out != in) std::memcpy(out, in, bytes);
+  }
+
+  std::size_t index_;
+};
+
+template <bool kInPlace>
+struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, true> {
+  FakeQuantOp() {
+    if constexpr (kInPlace) {
+      OrtCustomOp::GetAliasMap = [](int** inputs, int** outputs) -> std::size_t {
+        static int input = 0;
+        static int output = 0;
+        *inputs = &input;
+        *outputs = &output;
+        return 1;
+      };
+      OrtCustomOp::ReleaseAliasMap = [](int*, int*) {};
+    }
+  }
+  OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
+    try {
+      *kernel = new FakeQuantKernel(info);
+      return nullptr;
+    } catch (const std::exception& e) {
+      return Ort::GetApi().CreateStatus(ORT_FAIL, e.what());
+    }
+  }
+  const char* GetName() const { return kInPlace ? "FakeQuantInPlace" : "FakeQuant"; }
+  const char* GetExecutionProviderType() const { return "CPUExecutionProvider"; }
+  std::size_t GetInputTypeCount() const { return 2; }
+  ONNXTensorElementDataType GetInputType(std::size_t i) const {
+    return i == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+  }
+  std::size_t GetOutputTypeCount() const { return 1; }
+  ONNXTensorElementDataType GetOutputType(std::size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED; }
+};
+
+}  // namespace
+
+OrtCustomOpDomain* quantizer_op_domain() {
+  static OrtCustomOpDomain* domain = [] {
+    static FakeQuantOp<false> plain;
+    static FakeQuantOp<true> in_place;
+    auto* d = new Ort::CustomOpDomain(graph::kQuantizerDomain);  // lives as long as the process, like the environment
+    d->Add(&plain);
+    d->Add(&in_place);
+    return static_cast<OrtCustomOpDomain*>(*d);
+  }();
+  return domain;
+}
+
+}  // namespace bitsweep::simulate

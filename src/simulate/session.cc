@@ -1,0 +1,204 @@
+#include "simulate/session.h"
+
+#include <array>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <onnxruntime_cxx_api.h>
+#include <unistd.h>
+
+#include "bitsweep/error.h"
+#include "simulate/ort_library.h"
+#include "simulate/quantizer_op.h"
+
+namespace bitsweep::simulate {
+namespace {
+
+// ONNX Runtime accepts weights by pointer only for initializers that claim to live in an existing file of a folder it
+// knows: an empty file is enough. One folder serves the process and is removed at exit.
+class PlaceholderFolder {
+ public:
+  PlaceholderFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "bitsweep-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) {
+      throw Error(ErrorCode::kIo, "simulate", "no temporary folder could be made at \"" + pattern + "\"",
+                  "point TMPDIR to a writable folder");
+    }
+    path_ = pattern;
+    const std::ofstream file(path_ / graph::kWeightsLocation);
+  }
+  ~PlaceholderFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PlaceholderFolder(const PlaceholderFolder&) = delete;
+  PlaceholderFolder& operator=(const PlaceholderFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+const std::filesystem::path& placeholder_folder() {
+  static const PlaceholderFolder folder;
+  return folder.path();
+}
+
+const Ort::MemoryInfo& cpu_memory() {
+  static const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+  return memory;
+}
+
+Ort::Value as_value(const Tensor& tensor) {
+  static const std::int64_t nothing = 0;  // a zero-size tensor still needs an address
+  const void* data = tensor.data() != nullptr ? tensor.data() : &nothing;
+  return Ort::Value::CreateTensor(cpu_memory(), const_cast<void*>(data), tensor.size_bytes(), tensor.shape().data(),
+                                  tensor.shape().size(), static_cast<ONNXTensorElementDataType>(tensor.type()));
+}
+
+Tensor as_tensor(Ort::Value value, const std::string& name) {
+  if (!value.IsTensor()) {
+    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" is not a tensor",
+                "cut sequence, map and optional outputs off the model");
+  }
+  const auto info = value.GetTensorTypeAndShapeInfo();
+  const auto type = static_cast<DataType>(info.GetElementType());
+  if (type == DataType::kString) {
+    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" holds strings", "cut string outputs off the model");
+  }
+  Shape shape = info.GetShape();
+  const void* data = value.GetTensorRawData();
+  auto owner = std::make_shared<Ort::Value>(std::move(value));
+  return Tensor::borrow(type, std::move(shape), data, std::move(owner));
+}
+
+// The runtime's messages hold file names and line numbers of its build; the first line says what is wrong.
+std::string reason_text(const Ort::Exception& e) {
+  std::string text = e.what();
+  if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
+  return text;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  graph::Piece piece;
+  std::vector<Ort::Value> weights;  // must live as long as the session
+  Ort::Session session{nullptr};
+  std::vector<const char*> input_names;
+  std::vector<const char*> output_names;
+};
+
+namespace {
+
+GraphOptimizationLevel optimization_level(Optimization optimization) {
+  switch (optimization) {
+    case Optimization::kNone:
+      return ORT_DISABLE_ALL;
+    case Optimization::kPortable:
+      return ORT_ENABLE_EXTENDED;
+    case Optimization::kFull:
+      break;
+  }
+  return ORT_ENABLE_ALL;
+}
+
+// The optimizer reads weights (it folds batch norms, reorders filters), so it gets copies that it may replace; a session
+// that is not optimized uses our buffers as they are.
+template <typename Impl>
+void give_weights(Impl& impl, bool copy, Ort::SessionOptions* so) {
+  std::vector<std::string> names;
+  for (const graph::ExternalInitializer& weight : impl.piece.initializers) {
+    impl.weights.push_back(as_value(weight.value));
+    names.push_back(weight.name);
+    if (!copy) so->AddInitializer(weight.name.c_str(), impl.weights.back());
+  }
+  if (copy && !names.empty()) so->AddExternalInitializers(names, impl.weights);
+}
+
+}  // namespace
+
+Session::Session(graph::Piece piece, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+  open_ort_library(options.ort_library);
+  Impl& impl = *impl_;
+  impl.piece = std::move(piece);
+  const bool optimized = options.optimization != Optimization::kNone;
+  try {
+    Ort::Env& env = ort_environment(options.pool_threads);
+    Ort::SessionOptions so;
+    so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
+    so.SetGraphOptimizationLevel(optimization_level(options.optimization));
+    so.AddConfigEntry("session.use_env_allocators", "1");
+    so.AddConfigEntry("session.model_external_initializers_file_folder_path", placeholder_folder().c_str());
+    if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
+    if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
+      so.DisablePerSessionThreads();
+    } else {
+      so.SetIntraOpNumThreads(options.num_threads);
+      so.AddConfigEntry("session.intra_op.allow_spinning", "0");
+    }
+    so.Add(quantizer_op_domain());
+    for (const auto& library : options.custom_op_libraries) so.RegisterCustomOpsLibrary(library.c_str());
+    give_weights(impl, optimized, &so);
+    size_bytes_ = impl.piece.bytes.size();
+    if (optimized) {
+      for (const graph::ExternalInitializer& weight : impl.piece.initializers) size_bytes_ += weight.value.size_bytes();
+    }
+    impl.session = Ort::Session(env, impl.piece.bytes.data(), impl.piece.bytes.size(), so);
+  } catch (const Ort::Exception& e) {
+    throw Error(ErrorCode::kRuntime, "simulate", "ONNX Runtime refuses the model: " + reason_text(e),
+                "check that onnxruntime.InferenceSession loads the float model");
+  }
+  // The serialized piece is not needed any more; the weights only where the session points at them.
+  impl.piece.bytes.clear();
+  impl.piece.bytes.shrink_to_fit();
+  if (optimized) {
+    impl.weights.clear();
+    impl.piece.initializers.clear();
+  }
+  for (const std::string& name : impl.piece.input_names) impl.input_names.push_back(name.c_str());
+  for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
+}
+
+Session::~Session() = default;
+
+DataType Session::output_type(std::size_t i) const {
+  const Ort::TypeInfo info = impl_->session.GetOutputTypeInfo(i);
+  if (info.GetONNXType() != ONNX_TYPE_TENSOR) return DataType::kUndefined;
+  return static_cast<DataType>(info.GetTensorTypeAndShapeInfo().GetElementType());
+}
+
+std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState* state) const {
+  const Impl& impl = *impl_;
+  const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(state));
+  std::vector<Ort::Value> values;
+  values.reserve(inputs.size() + 1);
+  for (const Tensor& input : inputs) values.push_back(as_value(input));
+  std::vector<const char*> names = impl.input_names;
+  if (state != nullptr) {
+    const std::array<std::int64_t, 1> shape = {1};
+    values.push_back(Ort::Value::CreateTensor<std::int64_t>(cpu_memory(), const_cast<std::int64_t*>(&address), 1,
+                                                            shape.data(), shape.size()));
+    names.push_back(graph::kStateInput);
+  }
+  std::vector<Ort::Value> results;
+  try {
+    // Session::Run is const in the C API's sense: the runtime allows concurrent calls.
+    results = const_cast<Ort::Session&>(impl.session)
+                  .Run(Ort::RunOptions{nullptr}, names.data(), values.data(), values.size(), impl.output_names.data(),
+                       impl.output_names.size());
+  } catch (const Ort::Exception& e) {
+    throw Error(ErrorCode::kRuntime, "simulate", "ONNX Runtime failed while running the model: " + reason_text(e),
+                "run the float model with the same sample in onnxruntime to see whether it accepts it");
+  }
+  std::vector<Tensor> outputs;
+  outputs.reserve(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    outputs.push_back(as_tensor(std::move(results[i]), impl.piece.output_names[i]));
+  }
+  return outputs;
+}
+
+}  // namespace bitsweep::simulate

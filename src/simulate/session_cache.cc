@@ -1,0 +1,82 @@
+#include "simulate/session_cache.h"
+
+namespace bitsweep::simulate {
+
+void SessionCache::set_capacity(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  capacity_ = bytes;
+  evict_locked();
+}
+
+std::shared_ptr<const Session> SessionCache::get(const std::string& key, const Builder& build) {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& slot = entries_[key];
+    if (slot == nullptr) {
+      slot = std::make_shared<Entry>();
+      recent_.push_front(key);
+      slot->place = recent_.begin();
+    } else {
+      recent_.splice(recent_.begin(), recent_, slot->place);
+    }
+    entry = slot;
+  }
+  const std::lock_guard building(entry->building);
+  if (entry->session == nullptr) {
+    std::shared_ptr<const Session> session;
+    try {
+      session = build();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (const auto it = entries_.find(key); it != entries_.end() && it->second == entry) {
+        recent_.erase(entry->place);
+        entries_.erase(it);
+      }
+      throw;
+    }
+    const std::lock_guard lock(mutex_);
+    entry->session = session;
+    if (const auto it = entries_.find(key); it != entries_.end() && it->second == entry) {
+      size_ += session->size_bytes();
+      evict_locked();
+    }
+    return session;
+  }
+  return entry->session;
+}
+
+void SessionCache::evict_locked() {
+  // The newest entry stays even when it alone is over the capacity: the work must go on.
+  auto it = recent_.end();
+  while (size_ > capacity_ && it != recent_.begin()) {
+    --it;
+    if (it == recent_.begin()) break;
+    const auto found = entries_.find(*it);
+    if (found->second->session == nullptr) continue;  // being built
+    size_ -= found->second->session->size_bytes();
+    entries_.erase(found);
+    it = recent_.erase(it);
+  }
+}
+
+void SessionCache::clear() {
+  const std::lock_guard lock(mutex_);
+  for (auto it = recent_.begin(); it != recent_.end();) {
+    const auto found = entries_.find(*it);
+    if (found->second->session == nullptr) {
+      ++it;
+      continue;
+    }
+    size_ -= found->second->session->size_bytes();
+    entries_.erase(found);
+    it = recent_.erase(it);
+  }
+}
+
+std::size_t SessionCache::size_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+}  // namespace bitsweep::simulate

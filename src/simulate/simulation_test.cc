@@ -1,0 +1,202 @@
+#include "bitsweep/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "bitsweep/error.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using ::testing::HasSubstr;
+using simulate::testing::calibrate;
+using simulate::testing::net;
+using simulate::testing::nets;
+using simulate::testing::samples;
+
+template <typename Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Simulation, WithEveryQuantizerOffGivesTheBitsOfTheFloatModel) {
+  for (const auto& [name, model] : nets()) {
+    Simulation sim(model);
+    const std::vector<Feed> feeds = samples(model, 2);
+    calibrate(sim, feeds);
+    for (const std::string& tensor : sim.tensor_names()) sim.quantizer(tensor)->set_enabled(false);
+    const std::vector<Tensor> off = sim.run(feeds[0]);
+    const std::vector<Tensor> plain = sim.run_float(feeds[0]);
+    ASSERT_EQ(off.size(), plain.size()) << name;
+    for (std::size_t i = 0; i < off.size(); ++i) EXPECT_TRUE(off[i].equal_bits(plain[i])) << name << " output " << i;
+  }
+}
+
+TEST(Simulation, EachEnabledQuantizerAloneChangesTheOutputs) {
+  const Model model = net("residual");
+  Simulation sim(model, {.activation_format = Format::integer(4)});
+  const std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, feeds);
+  std::vector<std::string> enabled;
+  for (const std::string& tensor : sim.tensor_names()) {
+    if (sim.quantizer(tensor)->enabled()) enabled.push_back(tensor);
+  }
+  ASSERT_GT(enabled.size(), 10U);
+  for (const std::string& tensor : enabled) sim.quantizer(tensor)->set_enabled(false);
+  const std::vector<Tensor> plain = sim.run_float(feeds[0]);
+  for (const std::string& tensor : enabled) {
+    sim.quantizer(tensor)->set_enabled(true);
+    EXPECT_FALSE(sim.run(feeds[0])[0].equal_bits(plain[0])) << tensor;
+    sim.quantizer(tensor)->set_enabled(false);
+  }
+}
+
+TEST(Simulation, OutputOfAQuantizedGraphOutputLiesOnItsGrid) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, feeds);
+  const AffineEncoding grid = sim.quantizer("y")->encoding()->cells.front();
+  for (const float y : sim.run(feeds[1])[0].floats()) {
+    const double steps = static_cast<double>(y) / static_cast<float>(grid.delta);
+    EXPECT_NEAR(steps, std::round(steps), 1e-3);
+  }
+}
+
+TEST(Simulation, MinMaxCalibrationCoversTheDataAndNothingElse) {
+  const Model model = net("shared_weight");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 4);
+  calibrate(sim, feeds);
+  float low = 0.0F;
+  float high = 0.0F;
+  for (const Feed& feed : feeds) {
+    for (const float v : feed.at("x").floats()) {
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
+  }
+  const AffineEncoding cell = sim.quantizer("x")->encoding()->cells.front();
+  EXPECT_NEAR(cell.delta, (static_cast<double>(high) - low) / 255.0, 1e-12);
+}
+
+TEST(Simulation, AnUncalibratedQuantizerIsNamed) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  EXPECT_THAT(message_of([&] { sim.run(samples(model, 1)[0]); }), HasSubstr("has no encoding; calibrate first"));
+}
+
+TEST(Simulation, AnAbortedCalibrationPutsTheOldEncodingsBack) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  calibrate(sim, samples(model, 2));
+  const Encoding before = *sim.quantizer("x")->encoding();
+  sim.begin_calibration();
+  sim.run(samples(model, 1, 99)[0]);
+  sim.abort_calibration();
+  EXPECT_EQ(*sim.quantizer("x")->encoding(), before);
+}
+
+TEST(Simulation, ACalibrationWithoutASampleFailsAndKeepsTheOldEncodings) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  calibrate(sim, samples(model, 2));
+  const Encoding before = *sim.quantizer("x")->encoding();
+  sim.begin_calibration();
+  EXPECT_THAT(message_of([&] { sim.finish_calibration(); }), HasSubstr("no sample was run"));
+  EXPECT_FALSE(sim.calibrating());
+  EXPECT_EQ(*sim.quantizer("x")->encoding(), before);
+}
+
+TEST(Simulation, NonFiniteValuesAreSkippedAndCounted) {
+  const Model model = net("shared_weight");
+  Simulation sim(model);
+  std::vector<Feed> feeds = samples(model, 2);
+  feeds[0].at("x").mutable_floats()[3] = std::nanf("");
+  calibrate(sim, feeds);
+  EXPECT_TRUE(std::isfinite(sim.quantizer("x")->encoding()->cells.front().delta));
+  bool found = false;
+  for (const auto& [tensor, count] : sim.non_finite_counts()) found = found || (tensor == "x" && count == 1);
+  EXPECT_TRUE(found);
+}
+
+TEST(Simulation, BadSamplesGetOneSentence) {
+  const Model model = net("several");
+  Simulation sim(model);
+  Feed feed = samples(model, 1)[0];
+  Feed missing = feed;
+  missing.erase("b");
+  EXPECT_THAT(message_of([&] { sim.check_feed(missing); }), HasSubstr("input \"b\" is missing; feed every one of \"a\", \"b\""));
+  Feed extra = feed;
+  extra.emplace("c", feed.at("a"));
+  EXPECT_THAT(message_of([&] { sim.check_feed(extra); }), HasSubstr("the model has no input \"c\"; its inputs are \"a\", \"b\""));
+  Feed type = feed;
+  type["a"] = Tensor::allocate(DataType::kDouble, feed.at("a").shape());
+  EXPECT_THAT(message_of([&] { sim.check_feed(type); }), HasSubstr("is float64, the model wants float32"));
+  Feed shape = feed;
+  shape["a"] = Tensor::allocate(DataType::kFloat, {2, 4, 8, 8});
+  EXPECT_THAT(message_of([&] { sim.check_feed(shape); }), HasSubstr("has shape [2,4,8,8], the model wants [d0,3,8,8]"));
+}
+
+TEST(Simulation, OnlyTheCpuProviderIsAccepted) {
+  EXPECT_THAT(message_of([] { Simulation sim(net("chain"), {.providers = {"CUDAExecutionProvider"}}); }),
+              HasSubstr("provider \"CUDAExecutionProvider\" is not supported"));
+}
+
+TEST(Simulation, DescribeListsEveryFloatTensorOnce) {
+  const Model model = net("transformer");
+  Simulation sim(model);
+  std::map<std::string, int> seen;
+  for (const TensorReport& row : sim.describe()) {
+    ++seen[row.tensor];
+    EXPECT_FALSE(row.status == "float" && row.reason.empty()) << row.tensor;
+  }
+  for (const auto& [tensor, count] : seen) EXPECT_EQ(count, 1) << tensor;
+  for (const std::string tensor : {"h0", "qr0", "mask", "table", "ln0.g", "up0", "ub0", "h2"}) EXPECT_EQ(seen[tensor], 1) << tensor;
+}
+
+TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
+  // Fusions differ between the paths; outputs are of order 1.
+  constexpr float kPathNoise = 1e-4F;
+  for (const auto& [name, model] : nets()) {
+    Simulation sim(model);
+    const std::vector<Feed> feeds = samples(model, 2);
+    calibrate(sim, feeds);
+    std::vector<std::vector<std::string>> states;
+    std::vector<std::string> enabled;
+    for (const std::string& tensor : sim.tensor_names()) {
+      if (!sim.quantizer(tensor)->enabled()) continue;
+      enabled.push_back(tensor);
+      states.push_back({tensor});
+    }
+    for (const std::string& tensor : enabled) sim.quantizer(tensor)->set_enabled(false);
+    for (const std::string& tensor : enabled) {
+      sim.quantizer(tensor)->set_enabled(true);
+      const std::vector<Tensor> plain = sim.run(feeds[1]);
+      sim.begin_reuse(states);
+      const std::vector<Tensor> reused = sim.run(feeds[1]);
+      sim.end_reuse();
+      sim.quantizer(tensor)->set_enabled(false);
+      for (std::size_t i = 0; i < plain.size(); ++i) {
+        if (plain[i].type() != DataType::kFloat) continue;
+        // A value that sits on a rounding tie may move by one step of this quantizer on a few elements.
+        std::int64_t moved = 0;
+        for (std::size_t j = 0; j < plain[i].floats().size(); ++j) {
+          moved += std::abs(plain[i].floats()[j] - reused[i].floats()[j]) > kPathNoise ? 1 : 0;
+        }
+        EXPECT_LE(moved, plain[i].size() / 20) << name << " " << tensor << " output " << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace bitsweep

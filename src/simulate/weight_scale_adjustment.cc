@@ -1,0 +1,131 @@
+#include "simulate/weight_scale_adjustment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "bitsweep/error.h"
+#include "graph/placement/op_types.h"
+#include "simulate/engine.h"
+
+namespace bitsweep::simulate {
+namespace {
+
+using graph::TensorId;
+
+// Integer kernels keep bias and accumulator in 32 bits; the margin of 2^15 is that of the reference.
+constexpr double kInt32Limit = 2147483648.0 - 32768.0;
+// Requantization multiplies by input scale * weight scale / output scale, which must not vanish.
+const double kSmallestMultiplier = std::exp2(-23.5);
+constexpr float kSmallestNormalHalf = 6.103515625e-05F;
+
+class Adjuster {
+ public:
+  explicit Adjuster(Engine& engine) : engine_(engine) {
+    const auto& sites = engine.placement().sites;
+    for (int s = 0; s < static_cast<int>(sites.size()); ++s) site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
+  }
+
+  void adjust(const graph::Operator& op) {
+    if (!graph::multiplies_by_weight(op.type) || op.inputs.empty()) return;
+    const TensorId weight = parameter(op, "weight");
+    Quantizer* w = ready_integer(weight);
+    const Quantizer* x = effective_input(op.inputs.front());
+    if (w == nullptr || x == nullptr || w->granularity().blockwise() || w->frozen()) return;
+
+    Encoding encoding = *w->encoding();
+    const auto sx = static_cast<float>(x->encoding()->cells.front().delta);
+    const std::vector<double> bias = bias_per_scale(op, encoding.cells.size());
+    const Quantizer* y = op.outputs.empty() ? nullptr : ready_integer(op.outputs.front());
+    const bool half = graph_type(weight) == DataType::kFloat16;
+    for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
+      auto sw = static_cast<float>(encoding.cells[c].delta);
+      sw = hold(sw, bias[c], sx);
+      if (y != nullptr) {
+        const auto sy = static_cast<float>(y->encoding()->cells.front().delta);
+        sw = std::max(sw, static_cast<float>(kSmallestMultiplier * sy / sx));
+        const double step = static_cast<double>(sx) * sw;
+        const double accumulator = std::nearbyint(bias[c] / step) + std::nearbyint(y->encoding()->cells.front().offset * sy / step);
+        sw = hold(sw, accumulator * step, sx);
+      }
+      if (half && sx >= kSmallestNormalHalf && sx * sw < kSmallestNormalHalf) {
+        sw = static_cast<float>(std::max<double>(sw, static_cast<double>(kSmallestNormalHalf) / sx));
+      }
+      AffineEncoding& cell = encoding.cells[c];
+      const auto offset = static_cast<float>(cell.offset);
+      const float steps = std::exp2(static_cast<float>(w->bitwidth())) - (w->symmetric() && w->strict_symmetric() ? 2.0F : 1.0F);
+      cell.delta = sw;
+      cell.min = sw * offset;
+      cell.max = (steps + offset) * sw;
+    }
+    w->load_encoding(encoding);
+  }
+
+ private:
+  // The smallest scale >= sw whose 32-bit bias holds `value`.
+  static float hold(float sw, double value, float sx) {
+    return static_cast<float>(std::max<double>(sw, std::abs(value) / (kInt32Limit * sx)));
+  }
+
+  DataType graph_type(TensorId t) const { return engine_.graph().tensor(t).type; }
+
+  static TensorId parameter(const graph::Operator& op, std::string_view kind) {
+    for (const auto& [tensor, k] : op.parameters) {
+      if (k == kind) return tensor;
+    }
+    return graph::kAbsent;
+  }
+
+  // The enabled, calibrated integer quantizer right on a tensor.
+  Quantizer* ready_integer(TensorId t) const {
+    const auto it = site_of_.find(t);
+    if (t == graph::kAbsent || it == site_of_.end()) return nullptr;
+    Quantizer* q = engine_.quantizer(it->second).get();
+    return q->enabled() && q->format().is_integer() && q->encoding() ? q : nullptr;
+  }
+
+  // The quantizer that decides a tensor's grid: its own, or the closest upstream through data movement and casts.
+  const Quantizer* effective_input(TensorId t) const {
+    while (t != graph::kAbsent) {
+      const auto it = site_of_.find(t);
+      if (it != site_of_.end() && engine_.quantizer(it->second)->enabled()) return ready_integer(t);
+      const int producer = engine_.graph().tensor(t).producer;
+      if (producer < 0 || !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer))) return nullptr;
+      t = engine_.graph().node(producer).inputs.front();
+    }
+    return nullptr;
+  }
+
+  // |bias| for each weight scale; zeros without a bias, the largest for one scale.
+  std::vector<double> bias_per_scale(const graph::Operator& op, std::size_t num_scales) const {
+    std::vector<double> result(num_scales, 0.0);
+    const TensorId id = parameter(op, "bias");
+    if (id == graph::kAbsent) return result;
+    const Tensor bias = engine_.graph().static_value(id).to_float();
+    const std::span<const float> values = bias.floats();
+    if (num_scales == 1) {
+      for (const float b : values) result[0] = std::max(result[0], std::abs(static_cast<double>(b)));
+    } else if (values.size() == num_scales) {
+      std::copy(values.begin(), values.end(), result.begin());
+    } else {
+      throw Error(ErrorCode::kInvalidModel, "calibrate",
+                  "the bias of \"" + op.name + "\" has " + std::to_string(values.size()) + " values but its weight has " +
+                      std::to_string(num_scales) + " scales",
+                  "give the bias one value per output channel, or quantize the weight per tensor");
+    }
+    return result;
+  }
+
+  Engine& engine_;
+  std::map<TensorId, int> site_of_;
+};
+
+}  // namespace
+
+void adjust_weight_scales(Engine& engine) {
+  Adjuster adjuster(engine);
+  for (const graph::Operator& op : engine.placement().operators) adjuster.adjust(op);
+}
+
+}  // namespace bitsweep::simulate

@@ -1,0 +1,202 @@
+#include "bitsweep/sweep.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bitsweep/error.h"
+#include "bitsweep/simulation.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using ::testing::HasSubstr;
+using simulate::testing::calibrate;
+using simulate::testing::net;
+using simulate::testing::nets;
+using simulate::testing::samples;
+using simulate::testing::VectorSource;
+
+// Scores below this level are compared closely; above it, float rounding decides.
+constexpr double kComparable = 80.0;
+constexpr double kTolerance = 1e-3;
+
+std::map<std::string, double> by_name(const SweepResult& result) {
+  std::map<std::string, double> scores;
+  for (const SweepScore& s : result.scores) scores[s.name] = s.score;
+  return scores;
+}
+
+TEST(Sweep, PrefixReuseGivesTheScoresOfFullRuns) {
+  for (const auto& [name, model] : nets()) {
+    Simulation sim(model);
+    const std::vector<Feed> feeds = samples(model, 3);
+    calibrate(sim, feeds);
+    for (const std::string metric : {"psnr", "sqnr"}) {
+      VectorSource source(feeds);
+      SweepOptions options{.metric = metric};
+      const SweepResult reused = sweep(sim, source, group_by_quantizer(sim), options);
+      options.reuse = false;
+      const SweepResult full = sweep(sim, source, group_by_quantizer(sim), options);
+      ASSERT_EQ(reused.scores.size(), full.scores.size()) << name;
+      const auto wanted = by_name(full);
+      for (const auto& [tensor, score] : by_name(reused)) {
+        if (wanted.at(tensor) < kComparable) {
+          EXPECT_NEAR(score, wanted.at(tensor), kTolerance) << name << " " << metric << " " << tensor;
+        }
+      }
+      EXPECT_LT(reused.forward_equivalents, full.forward_equivalents) << name;
+    }
+  }
+}
+
+TEST(Sweep, AnyNumberOfThreadsGivesTheSameBits) {
+  const Model model = net("branchy");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 5);
+  calibrate(sim, feeds);
+  std::vector<SweepResult> results;
+  for (const int threads : {1, 2, 4}) {
+    VectorSource source(feeds);
+    results.push_back(sweep(sim, source, group_by_quantizer(sim), {.num_threads = threads}));
+  }
+  for (const SweepResult& r : results) {
+    ASSERT_EQ(r.scores.size(), results[0].scores.size());
+    for (std::size_t i = 0; i < r.scores.size(); ++i) {
+      EXPECT_EQ(r.scores[i].name, results[0].scores[i].name);
+      EXPECT_EQ(r.scores[i].score, results[0].scores[i].score);
+      EXPECT_EQ(r.scores[i].per_sample, results[0].scores[i].per_sample);
+    }
+  }
+}
+
+TEST(Sweep, LittleMemoryCostsTimeButNotScores) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, feeds);
+  VectorSource source(feeds);
+  const auto plenty = by_name(sweep(sim, source, group_by_quantizer(sim)));
+  const auto little = by_name(sweep(sim, source, group_by_quantizer(sim), {.max_memory_bytes = 1}));
+  ASSERT_EQ(plenty.size(), little.size());
+  for (const auto& [tensor, score] : plenty) {
+    if (score < kComparable) {
+      EXPECT_NEAR(little.at(tensor), score, kTolerance) << tensor;
+    }
+  }
+}
+
+TEST(Sweep, MostSensitiveComesFirstAndRanksCount) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 2);
+  calibrate(sim, feeds);
+  VectorSource source(feeds);
+  const SweepResult result = sweep(sim, source, group_by_quantizer(sim));
+  for (std::size_t i = 0; i < result.scores.size(); ++i) {
+    EXPECT_EQ(result.scores[i].rank, static_cast<std::int64_t>(i) + 1);
+    if (i > 0) {
+      EXPECT_LE(result.scores[i - 1].score, result.scores[i].score);
+    }
+  }
+  const SweepResult mse = sweep(sim, source, group_by_quantizer(sim), {.metric = "mse"});
+  EXPECT_GE(mse.scores.front().score, mse.scores.back().score);
+}
+
+TEST(Sweep, FewerBitsScoreWorse) {
+  const Model model = net("residual");
+  const std::vector<Feed> feeds = samples(model, 2);
+  double last = 1e9;
+  for (const int bits : {12, 8, 4}) {
+    Simulation sim(model, {.activation_format = Format::integer(bits)});
+    calibrate(sim, feeds);
+    VectorSource source(feeds);
+    const double score = by_name(sweep(sim, source, group_by_quantizer(sim)))["s1"];
+    EXPECT_LT(score, last) << bits;
+    last = score;
+  }
+}
+
+TEST(Sweep, GroupsOfOneOperatorHoldItsWeightAndItsOutput) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  const std::vector<SweepGroup> groups = group_by_operator(sim);
+  const auto it = std::find_if(groups.begin(), groups.end(), [](const SweepGroup& g) {
+    return std::find(g.tensors.begin(), g.tensors.end(), "c1.w") != g.tensors.end();
+  });
+  ASSERT_NE(it, groups.end());
+  std::size_t grouped = 0;
+  for (const SweepGroup& g : groups) grouped += g.tensors.size();
+  EXPECT_EQ(grouped, group_by_quantizer(sim).size());
+}
+
+TEST(Sweep, SwitchesAreUntouched) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 2);
+  calibrate(sim, feeds);
+  std::vector<bool> before;
+  for (const std::string& t : sim.tensor_names()) before.push_back(sim.quantizer(t)->enabled());
+  VectorSource source(feeds);
+  SweepOptions options;
+  options.progress = [](const SweepProgress&) -> bool { throw std::runtime_error("from the caller"); };
+  EXPECT_THROW(sweep(sim, source, group_by_quantizer(sim), options), std::runtime_error);
+  std::vector<bool> after;
+  for (const std::string& t : sim.tensor_names()) after.push_back(sim.quantizer(t)->enabled());
+  EXPECT_EQ(before, after);
+}
+
+TEST(Sweep, StoppedByTheCallerKeepsWhatIsDone) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 400);
+  calibrate(sim, {feeds[0], feeds[1]});
+  VectorSource source(feeds);
+  SweepOptions options;
+  options.progress = [](const SweepProgress& p) { return p.done > 0; };
+  const SweepResult result = sweep(sim, source, group_by_quantizer(sim), options);
+  ASSERT_FALSE(result.complete);
+  EXPECT_LT(result.num_samples, 400);
+  for (const SweepScore& s : result.scores) EXPECT_EQ(static_cast<std::int64_t>(s.per_sample.size()), result.num_samples);
+}
+
+TEST(Sweep, BadSampleInTheMiddleIsAnError) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, {feeds[0]});
+  feeds[2].erase("x");
+  VectorSource source(feeds);
+  try {
+    sweep(sim, source, group_by_quantizer(sim));
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("input \"x\" is missing"));
+  }
+}
+
+TEST(Sweep, WithoutSamplesGroupsOrEncodingsSaysSo) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  VectorSource none({});
+  VectorSource some(samples(model, 1));
+  const auto message = [&](SampleSource& source, const std::vector<SweepGroup>& groups) {
+    try {
+      sweep(sim, source, groups);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(message(some, group_by_quantizer(sim)), HasSubstr("has no encoding; calibrate first"));
+  calibrate(sim, samples(model, 1));
+  EXPECT_THAT(message(none, group_by_quantizer(sim)), HasSubstr("there is no sample"));
+  EXPECT_THAT(message(some, {}), HasSubstr("no quantizer is enabled"));
+  EXPECT_THAT(message(some, {{"g", {"nothing"}}}), HasSubstr("tensor \"nothing\" has no quantizer"));
+}
+
+}  // namespace
+}  // namespace bitsweep
