@@ -27,6 +27,9 @@ struct Operator {
 enum class TensorRole { kParameter, kActivation };
 
 /// One quantizer site: where it sits, how it is set, and which rule decided.
+///
+/// Axes are counted from 0 (MatMul: rank - 1), as the peer's `channelAxis` shows them once per
+/// channel is on.
 struct Site {
   TensorId tensor = kAbsent;
   TensorRole role = TensorRole::kActivation;
@@ -37,14 +40,13 @@ struct Site {
   bool strict_symmetric = false;
   bool unsigned_symmetric = false;
   bool per_channel = false;
-  int channel_axis = -1;  ///< axis that per channel would use, normalised to >= 0 where the rank is
-                          ///< known; -1: none
+  int channel_axis = -1;  ///< axis that per channel would use; -1: none
   int block_axis = -1;    ///< axis that blockwise would use; -1: none
   std::optional<std::pair<std::optional<double>, std::optional<double>>> fixed_range;
-  int tied_to = -1;  ///< index of the first site that shares this one's quantizer; -1: none (this
-                     ///< one is the first)
-  std::string
-      reason;  ///< e.g. "op_type Conv", "supergroup Conv-Relu: only the last output is quantized"
+  /// Index of the first site that shares this one's quantizer; -1: none, or this is the first.
+  int tied_to = -1;
+  /// The rule that had the last word, e.g. "op_type.Cast.is_output_quantized".
+  std::string reason;
 };
 
 /// A tensor without a quantizer and why, so that nothing is silent.
@@ -55,8 +57,8 @@ struct SkippedTensor {
 };
 
 struct Placement {
-  std::vector<Site>
-      sites;  ///< parameters first, then activations: order of the quantizer dictionary
+  /// Parameters first, then activations: the order of the quantizer dictionary.
+  std::vector<Site> sites;
   std::vector<TensorId> input_quantizers;
   std::vector<Operator> operators;  ///< topological order
   std::vector<SkippedTensor> skipped;

@@ -182,6 +182,10 @@ void apply_model_input(Draft& draft) {
   if (!draft.rules().model_input) return;
   Level level(draft);
   for (const int site : sites_without_operator(draft)) {
+    if (draft.graph().tensor(draft.sites()[site].tensor).uses.empty()) {
+      draft.set_reason(site, "nobody reads it");
+      continue;
+    }
     level.set_enabled(site, draft.rules().model_input, "model_input.is_input_quantized");
   }
 }

@@ -86,6 +86,15 @@ TEST(ApplyRules, InputRuleOfAnOperatorReachesWhatItReads) {
   EXPECT_FALSE(placed.enabled("y"));
 }
 
+TEST(ApplyRules, InputsAmongTheDefaultsReachGraphInputs) {
+  const Placed placed(
+      conv_relu(), {.rules = R"({"defaults": {"ops": {"is_input_quantized": "True"}, "params": {}},
+      "params": {}, "op_type": {}, "supergroups": [], "model_input": {}, "model_output": {}})"});
+  EXPECT_TRUE(placed.enabled("x"));
+  EXPECT_TRUE(placed.enabled("h"));
+  EXPECT_FALSE(placed.enabled("y"));
+}
+
 TEST(ApplyRules, TwoRulesOfOneLevelMustAgree) {
   try {
     const Placed placed(conv_relu(),
