@@ -397,7 +397,9 @@ std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
     const bool is_input = order_.produced_at(t) < 0;
     if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end()) wanted.push_back(t);
   }
-  const SpanSession session = span_session(whole, {}, wanted, threads_per_run_, Optimization::kFull);
+  // On the path of the states' own sessions, which are compared with it.
+  const Optimization path = optimize_spans_ ? Optimization::kFull : Optimization::kNone;
+  const SpanSession session = span_session(whole, {}, wanted, threads_per_run_, path);
   const std::vector<Tensor> results = run_span(session, sample->values_, nullptr);
   count(whole);
   std::map<TensorId, Tensor> outputs;

@@ -120,8 +120,9 @@ void give_weights(Impl& impl, bool copy, Ort::SessionOptions* so) {
 
 }  // namespace
 
-Session::Session(graph::Piece piece, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+Session::Session(graph::Piece piece, const SessionOptions& options) {
   open_ort_library(options.ort_library);
+  impl_ = std::make_unique<Impl>();  // its members call the runtime, even when nothing was made
   Impl& impl = *impl_;
   impl.piece = std::move(piece);
   const bool optimized = options.optimization != Optimization::kNone;

@@ -164,8 +164,8 @@ TEST(Simulation, DescribeListsEveryFloatTensorOnce) {
 }
 
 TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
-  // Fusions differ between the paths; outputs are of order 1.
-  constexpr float kPathNoise = 1e-4F;
+  // Fusions differ between the paths: float rounding, relative to the largest output.
+  constexpr float kPathNoise = 1e-5F;
   for (const auto& [name, model] : nets()) {
     Simulation sim(model);
     const std::vector<Feed> feeds = samples(model, 2);
@@ -189,8 +189,10 @@ TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
         if (plain[i].type() != DataType::kFloat) continue;
         // A value that sits on a rounding tie may move by one step of this quantizer on a few elements.
         std::int64_t moved = 0;
+        float largest = 0.0F;
+        for (const float v : plain[i].floats()) largest = std::max(largest, std::abs(v));
         for (std::size_t j = 0; j < plain[i].floats().size(); ++j) {
-          moved += std::abs(plain[i].floats()[j] - reused[i].floats()[j]) > kPathNoise ? 1 : 0;
+          moved += std::abs(plain[i].floats()[j] - reused[i].floats()[j]) > kPathNoise * largest ? 1 : 0;
         }
         EXPECT_LE(moved, plain[i].size() / 20) << name << " " << tensor << " output " << i;
       }
