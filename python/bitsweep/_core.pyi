@@ -1,0 +1,556 @@
+"""Native part of bitsweep: models, quantizers, simulations and sweeps."""
+
+from collections.abc import Sequence
+import enum
+import os
+from typing import overload
+
+
+def version() -> str:
+    """Version of the native part."""
+
+class Dimension:
+    """
+    A dimension of a declared shape: a size, or -1 with an optional symbol.
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+class ValueInfo:
+    """A model input or output as declared in the file."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def has_shape(self) -> bool: ...
+
+    @property
+    def shape(self) -> list[Dimension]: ...
+
+class ExternalData(enum.Enum):
+    """Where large tensors go when a model is written."""
+
+    AUTO = 0
+
+    NEVER = 1
+
+    ALWAYS = 2
+
+class Model:
+    """An ONNX model, immutable once loaded."""
+
+    @staticmethod
+    def load(path: str | os.PathLike) -> Model:
+        """Reads a file; external data is memory-mapped."""
+
+    @staticmethod
+    def parse(data: bytes, base_dir: str | os.PathLike = ...) -> Model:
+        """Parses a serialized ModelProto; `base_dir` resolves external data."""
+
+    def save(self, path: str | os.PathLike, external_data: ExternalData = ExternalData.AUTO) -> None: ...
+
+    def inputs(self) -> list[ValueInfo]: ...
+
+    def outputs(self) -> list[ValueInfo]: ...
+
+    def ir_version(self) -> int: ...
+
+    def opset(self) -> int: ...
+
+    def num_nodes(self) -> int: ...
+
+    def content_hash(self) -> str: ...
+
+class Format:
+    """A numeric type that a quantizer can round to."""
+
+    def __init__(self) -> None: ...
+
+    @staticmethod
+    def integer(bitwidth: int) -> Format: ...
+
+    @staticmethod
+    def parse(name: str) -> Format: ...
+
+    @property
+    def bitwidth(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_integer(self) -> bool: ...
+
+    @property
+    def needs_encoding(self) -> bool: ...
+
+    @overload
+    def __eq__(self, other: Format) -> bool: ...
+
+    @overload
+    def __eq__(self, other: object) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class Granularity:
+    """How many encodings a tensor has."""
+
+    def __init__(self, channel_axis: int = -1, block_axis: int = -1, block_size: int = 0) -> None: ...
+
+    @property
+    def channel_axis(self) -> int: ...
+
+    @property
+    def block_axis(self) -> int: ...
+
+    @property
+    def block_size(self) -> int: ...
+
+class AffineEncoding:
+    """real = delta * (q + offset) of one grid cell."""
+
+    def __init__(self, min: float, max: float, delta: float, offset: float) -> None: ...
+
+    @property
+    def min(self) -> float: ...
+
+    @property
+    def max(self) -> float: ...
+
+    @property
+    def delta(self) -> float: ...
+
+    @property
+    def offset(self) -> float: ...
+
+class Encoding:
+    """Encodings of one tensor: one cell, one per channel or one per block."""
+
+    def __init__(self, format: Format, granularity: Granularity, grid: Sequence[int], cells: Sequence[AffineEncoding]) -> None: ...
+
+    @property
+    def format(self) -> Format: ...
+
+    @property
+    def granularity(self) -> Granularity: ...
+
+    @property
+    def grid(self) -> list[int]: ...
+
+    @property
+    def cells(self) -> list[AffineEncoding]: ...
+
+class QuantizerSnapshot:
+    """Settings and encoding of a quantizer at one moment."""
+
+class Quantizer:
+    """Settings, encoding and statistics of one quantizer."""
+
+    def __init__(self, name: str) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def enabled(self) -> bool: ...
+
+    @enabled.setter
+    def enabled(self, arg: bool, /) -> None: ...
+
+    @property
+    def format(self) -> Format: ...
+
+    @format.setter
+    def format(self, arg: Format, /) -> None: ...
+
+    @property
+    def bitwidth(self) -> int: ...
+
+    @bitwidth.setter
+    def bitwidth(self, arg: int, /) -> None: ...
+
+    @property
+    def symmetric(self) -> bool: ...
+
+    @symmetric.setter
+    def symmetric(self, arg: bool, /) -> None: ...
+
+    @property
+    def strict_symmetric(self) -> bool: ...
+
+    @strict_symmetric.setter
+    def strict_symmetric(self, arg: bool, /) -> None: ...
+
+    @property
+    def unsigned_symmetric(self) -> bool: ...
+
+    @unsigned_symmetric.setter
+    def unsigned_symmetric(self, arg: bool, /) -> None: ...
+
+    @property
+    def granularity(self) -> Granularity: ...
+
+    @granularity.setter
+    def granularity(self, arg: Granularity, /) -> None: ...
+
+    @property
+    def tensor_shape(self) -> list[int]: ...
+
+    @tensor_shape.setter
+    def tensor_shape(self, arg: Sequence[int], /) -> None: ...
+
+    @property
+    def possible_channel_axis(self) -> int: ...
+
+    @property
+    def possible_block_axis(self) -> int: ...
+
+    def set_possible_axes(self, channel_axis: int, block_axis: int) -> None: ...
+
+    @property
+    def lpbq_scale_bits(self) -> int | None: ...
+
+    def set_lpbq(self, scale_bits: int | None) -> None: ...
+
+    @property
+    def scheme(self) -> str: ...
+
+    @scheme.setter
+    def scheme(self, arg: str, /) -> None: ...
+
+    @property
+    def percentile(self) -> float: ...
+
+    @percentile.setter
+    def percentile(self, arg: float, /) -> None: ...
+
+    @property
+    def fixed_range(self) -> tuple[float | None, float | None] | None: ...
+
+    @fixed_range.setter
+    def fixed_range(self, arg: tuple[float | None, float | None] | None, /) -> None: ...
+
+    @property
+    def zero_point_shift(self) -> float: ...
+
+    @zero_point_shift.setter
+    def zero_point_shift(self, arg: float, /) -> None: ...
+
+    @property
+    def frozen(self) -> bool: ...
+
+    def freeze(self) -> None: ...
+
+    def unfreeze(self) -> None: ...
+
+    def reset_statistics(self) -> None: ...
+
+    def observe(self, values: object) -> None: ...
+
+    def has_statistics(self) -> bool: ...
+
+    def num_non_finite(self) -> int: ...
+
+    def compute_encoding(self) -> None: ...
+
+    @property
+    def encoding(self) -> Encoding | None: ...
+
+    def load_encoding(self, encoding: Encoding) -> None: ...
+
+    def clear_encoding(self) -> None: ...
+
+    def initialized(self) -> bool: ...
+
+    def clip_encoding(self, limit: float) -> bool | None: ...
+
+    def fake_quant(self, values: object) -> object: ...
+
+    @property
+    def version(self) -> int: ...
+
+    def snapshot(self) -> QuantizerSnapshot: ...
+
+    def restore(self, snapshot: QuantizerSnapshot) -> None: ...
+
+class TensorReport:
+    """A tensor and what the simulation does with it."""
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def tied_to(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class OperatorInfo:
+    """An operator with its tensors and parameters."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def inputs(self) -> list[str]: ...
+
+    @property
+    def outputs(self) -> list[str]: ...
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]: ...
+
+    @property
+    def macs(self) -> int: ...
+
+class Simulation:
+    """A float model with quantizers that can be switched and calibrated."""
+
+    def __init__(self, model: Model, *, parameter_format: Format = ..., activation_format: Format = ..., scheme: str = 'min_max', rules: str = 'default', providers: Sequence[str] = ['CPUExecutionProvider'], num_threads: int = 0, ort_library: str | os.PathLike = ..., custom_op_libraries: Sequence[str | os.PathLike] = []) -> None: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def providers(self) -> list[str]: ...
+
+    def tensor_names(self) -> list[str]: ...
+
+    def parameter_names(self) -> list[str]: ...
+
+    def activation_names(self) -> list[str]: ...
+
+    def input_quantizer_names(self) -> list[str]: ...
+
+    def quantizer(self, tensor: str) -> Quantizer: ...
+
+    def set_quantizer(self, tensor: str, quantizer: Quantizer) -> None: ...
+
+    def operators(self) -> list[OperatorInfo]: ...
+
+    def describe(self) -> list[TensorReport]: ...
+
+    def check_feed(self, feed: object) -> None: ...
+
+    def run(self, feed: object, copy: bool = False) -> list:
+        """Outputs (file order) with the enabled quantizers."""
+
+    def run_float(self, feed: object) -> list:
+        """Outputs (file order) of the float model."""
+
+    def begin_calibration(self) -> None: ...
+
+    def finish_calibration(self) -> None: ...
+
+    def abort_calibration(self) -> None: ...
+
+    def begin_reuse(self, states: Sequence[Sequence[str]], max_memory_bytes: int = 0) -> None:
+        """
+        From here on run() recognises samples by content and reuses their float pass.
+        """
+
+    def end_reuse(self) -> None: ...
+
+    def calibrating(self) -> bool: ...
+
+    def non_finite_counts(self) -> list[tuple[str, int]]: ...
+
+class Better(enum.Enum):
+    """Which direction of a score is good."""
+
+    HIGHER = 0
+
+    LOWER = 1
+
+class MetricInfo:
+    """A row of the metric table."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def better(self) -> Better: ...
+
+    def __repr__(self) -> str: ...
+
+class MetricReference:
+    """Float outputs of one sample, prepared for a metric."""
+
+class MetricAccumulator:
+    """Streaming score: add pairs of outputs, then ask."""
+
+    def fresh(self) -> MetricAccumulator:
+        """An empty accumulator with the same options."""
+
+    def prepare(self, reference: object) -> MetricReference:
+        """What the metric needs of the float outputs of a sample."""
+
+    def add(self, reference: MetricReference, simulated: object) -> None:
+        """Adds the outputs of one sample, in file order."""
+
+    def score(self) -> float: ...
+
+def metrics() -> list[MetricInfo]:
+    """The built-in metrics."""
+
+def find_metric(name: str) -> MetricInfo: ...
+
+def make_metric(name: str, *, k: int = 10, outputs: Sequence[int] = [], max_db: float = 100.0) -> MetricAccumulator: ...
+
+def psnr_db(expected: object, actual: object, max_db: float = 100.0) -> float: ...
+
+class SampleSource:
+    """Samples of a model, one dict of arrays after another."""
+
+    def __next__(self) -> object: ...
+
+    def __iter__(self) -> object: ...
+
+    def rewind(self) -> None: ...
+
+    @property
+    def size(self) -> int: ...
+
+class DataSource(SampleSource):
+    """Samples from files."""
+
+    def unused(self) -> list[str]:
+        """Arrays that name no model input, such as labels."""
+
+def open_samples(path: str | os.PathLike, model: Model, *, max_samples: int = -1, batch_size: int = 0) -> DataSource: ...
+
+class SweepGroup:
+    """A named set of quantizers that is switched on together."""
+
+    def __init__(self, name: str, tensors: Sequence[str]) -> None: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def tensors(self) -> list[str]: ...
+
+class SweepProgress:
+    """How far a sweep is."""
+
+    @property
+    def done(self) -> int: ...
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def elapsed_s(self) -> float: ...
+
+    @property
+    def remaining_s(self) -> float: ...
+
+    @property
+    def worst(self) -> str: ...
+
+    @property
+    def worst_score(self) -> float: ...
+
+class SweepScore:
+    """Score of one group."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def per_sample(self) -> list[float]: ...
+
+    def __repr__(self) -> str: ...
+
+class SweepResult:
+    """Scores of all groups, most sensitive first."""
+
+    @property
+    def metric(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def better(self) -> Better: ...
+
+    @property
+    def scores(self) -> list[SweepScore]: ...
+
+    @property
+    def num_samples(self) -> int: ...
+
+    @property
+    def complete(self) -> bool: ...
+
+    @property
+    def forward_equivalents(self) -> float: ...
+
+    @property
+    def num_runs(self) -> int: ...
+
+    @property
+    def elapsed_s(self) -> float: ...
+
+def group_by_quantizer(simulation: Simulation) -> list[SweepGroup]: ...
+
+def group_by_operator(simulation: Simulation) -> list[SweepGroup]: ...
+
+def operator_of_tensor(simulation: Simulation) -> dict[str, str]:
+    """Tensor to the operator that owns its quantizer."""
+
+def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], *, metric: str = 'sqnr', k: int = 10, outputs: Sequence[int] = [], max_db: float = 100.0, reuse: bool = True, num_threads: int = 0, max_memory_bytes: int = 0, progress: object | None = None) -> SweepResult:
+    """
+    Scores every group by enabling it alone; the switches are put back on every exit.
+    """
+
+def default_highlight_patterns() -> list[str]: ...
+
+def write_sensitivity_page(path: str | os.PathLike, *, title: str, metric: str, higher_is_worse: bool, scores: Sequence[tuple[str, float]], highlight_patterns: Sequence[str], details_label: str = '', details: Sequence[str] = [], facts: Sequence[tuple[str, str]] = []) -> None: ...
+
+def write_ranges_page(path: str | os.PathLike, *, title: str, kind: str, entries: Sequence[tuple[str, float, float]], facts: Sequence[tuple[str, str]] = []) -> None:
+    """`entries`: (name, smallest bound, largest bound)."""
+
+def write_lines_page(path: str | os.PathLike, *, title: str, values: Sequence[tuple[str, float]], entry_label: str = 'Layer', value_label: str = 'Score', facts: Sequence[tuple[str, str]] = []) -> None: ...
+
+def sweep_run_info_to_json(result: SweepResult) -> str: ...
+
+def sweep_to_json(result: SweepResult, facts: Sequence[tuple[str, str]] = []) -> str: ...
+
+def write_text_file(path: str | os.PathLike, text: str) -> None: ...

@@ -1,0 +1,37 @@
+#include "samples.h"
+
+#include <utility>
+
+#include "convert.h"
+
+namespace nb = nanobind;
+
+namespace bitsweep::python {
+
+PythonSamples::PythonSamples(nb::object iterable) : iterable_(std::move(iterable)) {
+  size_ =
+      nb::cast<std::int64_t>(nb::module_::import_("operator").attr("length_hint")(iterable_, -1));
+}
+
+bool PythonSamples::next(Feed* feed) {
+  nb::gil_scoped_acquire gil;
+  if (!iterator_.is_valid()) {
+    iterator_ = nb::iter(iterable_);
+  }
+  nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
+  if (!item.is_valid()) {
+    if (PyErr_Occurred() != nullptr) {
+      throw nb::python_error();
+    }
+    return false;
+  }
+  *feed = feed_from_dict(item);
+  return true;
+}
+
+void PythonSamples::rewind() {
+  nb::gil_scoped_acquire gil;
+  iterator_ = nb::iter(iterable_);
+}
+
+}  // namespace bitsweep::python

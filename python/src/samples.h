@@ -1,0 +1,28 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include "bitsweep/sweep.h"
+
+namespace bitsweep::python {
+
+/// Samples from a Python object that can be iterated more than once (a list, or
+/// bitsweep.data.Samples).
+///
+/// Takes the GIL for each sample only; may be used from a thread that does not hold it. Make and
+/// destroy it with the GIL.
+class PythonSamples : public SampleSource {
+ public:
+  explicit PythonSamples(nanobind::object iterable);
+
+  bool next(Feed* feed) override;
+  void rewind() override;
+  std::int64_t size() const override { return size_; }
+
+ private:
+  nanobind::object iterable_;
+  nanobind::object iterator_;
+  std::int64_t size_ = -1;
+};
+
+}  // namespace bitsweep::python
