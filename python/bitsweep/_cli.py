@@ -1,0 +1,27 @@
+"""Starts the native command that is installed with the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from bitsweep import _ort
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Replaces this process by the command, with the arguments of this one."""
+    command = Path(__file__).parent / "bin" / ("bitsweep.exe" if os.name == "nt" else "bitsweep")
+    if not command.exists():
+        print(
+            f"bitsweep: {command} is missing; install the package with its command (pip install bitsweep)",
+            file=sys.stderr,
+        )
+        return 1
+    library = _ort.library_path()
+    if library.name:
+        os.environ.setdefault("BITSWEEP_ORT_LIB", str(library))
+    sys.stdout.flush()
+    os.execv(command, [str(command), *sys.argv[1:]])

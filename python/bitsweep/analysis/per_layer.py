@@ -1,0 +1,127 @@
+"""Sensitivity of every operator: the score with only its quantizers enabled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bitsweep import _core
+from bitsweep._group_scores import score_groups
+from bitsweep.errors import InvalidArgumentError, NotReadyError, error
+from bitsweep.progress import ProgressCallback, resolve
+from bitsweep.quantsim import QuantizationSimModel
+
+__all__ = ["analyze_per_layer_sensitivity"]
+
+
+def analyze_per_layer_sensitivity(
+    sim: QuantizationSimModel,
+    eval_fn: Callable[[Any], Any],
+    filename: str | os.PathLike[str] | None = None,
+    *,
+    progress: bool | ProgressCallback | None = None,
+    num_threads: int = 0,
+    reuse: bool = True,
+) -> dict[str, float]:
+    """Score every operator by enabling its quantizers alone.
+
+    Parameters
+    ----------
+    sim : QuantizationSimModel
+        Calibrated simulation; its switches are as before when the function ends, whichever way.
+    eval_fn : callable
+        ``session -> float``, e.g. from ``make_psnr_eval_fn``.
+    filename : path, optional
+        Page to write; ``.html`` is added when missing, and the folder is made.
+    progress, num_threads, reuse
+        As for ``analyze_per_quantizer_sensitivity``.
+
+    Returns
+    -------
+    dict of str to float
+        Node name to score, in topological order.
+
+    Raises
+    ------
+    RuntimeError
+        When no operator has an enabled quantizer, or one is not calibrated.
+    ValueError
+        When `eval_fn` cannot be called, or returns no number.
+
+    Examples
+    --------
+    >>> scores = analyze_per_layer_sensitivity(sim, eval_fn)  # doctest: +SKIP
+    """
+    if not callable(eval_fn):
+        raise error(
+            InvalidArgumentError,
+            "analyze_per_layer_sensitivity",
+            f"eval_fn is a {type(eval_fn).__name__}, which cannot be called",
+            "pass a function that takes a session and returns a number",
+        )
+    layers = _layers(sim)
+    if not layers:
+        raise error(
+            NotReadyError,
+            "analyze_per_layer_sensitivity",
+            "no operator has an enabled quantizer",
+            "enable quantizers first",
+        )
+    scores = score_groups(
+        sim,
+        layers,
+        eval_fn,
+        higher_is_worse=False,
+        progress=resolve(progress),
+        num_threads=num_threads,
+        reuse=reuse,
+    )
+    if filename is not None:
+        path = Path(filename)
+        path = path if path.suffix == ".html" else path.with_name(path.name + ".html")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _core.write_lines_page(path, title="Sensitivity of each layer", values=list(scores.items()))
+    return scores
+
+
+def _layers(sim: QuantizationSimModel) -> dict[str, list[str]]:
+    """Tensors of each operator's enabled quantizers: own inputs, outputs and parameters."""
+    quantizers = sim.qc_quantize_op_dict
+    operators = sim.operators
+    produced = {t for op in operators for t in op.outputs}
+    layers: dict[str, list[str]] = {}
+    for op in _branch_by_branch(operators):
+        parameters = [t for t, _ in op.parameters]
+        own_inputs = [t for t in op.inputs if t not in produced and t not in parameters]
+        tensors = dict.fromkeys([*own_inputs, *op.outputs, *parameters])
+        enabled = [t for t in tensors if t in quantizers and quantizers[t].enabled]
+        if enabled:
+            layers[op.name] = enabled
+    return layers
+
+
+def _branch_by_branch(operators: list[_core.OperatorInfo]) -> list[_core.OperatorInfo]:
+    """A topological order that stays on a branch to its end; the last branch of a fork comes first, as in the peer.
+
+    The reverse of the order in which a depth-first walk over the readers finishes.
+    """
+    readers: dict[str, list[int]] = {}
+    for i, op in enumerate(operators):
+        for tensor in dict.fromkeys(op.inputs):
+            readers.setdefault(tensor, []).append(i)
+    finished: list[int] = []
+    seen: set[int] = set()
+    for start in range(len(operators)):
+        stack = [(start, False)]
+        while stack:
+            i, done = stack.pop()
+            if done:
+                finished.append(i)
+            elif i not in seen:
+                seen.add(i)
+                stack.append((i, True))
+                after = [r for t in operators[i].outputs for r in readers.get(t, ())]
+                stack.extend((r, False) for r in reversed(after))
+    return [operators[i] for i in reversed(finished)]

@@ -1,0 +1,386 @@
+"""A float ONNX model with live quantizers: build, calibrate, run, change.
+
+The caller's model is never modified. Tensors keep their names, those of the outputs too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bitsweep import _core, _legacy, _ort
+from bitsweep._model_input import to_native_model
+from bitsweep._model_view import ModelView
+from bitsweep.common.defs import QuantScheme, int8, qtype, scheme_name
+from bitsweep.data import Feed, check_iterable
+from bitsweep.errors import InvalidArgumentError, NotFoundError, error
+from bitsweep.qc_quantize_op import QcQuantizeOp
+from bitsweep.session import Session
+
+__all__ = ["QuantizationSimModel", "compute_encodings"]
+
+_UNSET: Any = object()
+
+
+class QuantizationSimModel:
+    """Simulates how a model behaves when its tensors are quantized.
+
+    Parameters
+    ----------
+    model : ModelProto, path or bytes
+        Float model. It is read, never changed.
+    param_type, activation_type : qtype or str
+        Types of parameters and activations, e.g. ``int8`` or ``"int16"``.
+    quant_scheme : QuantScheme or str
+        ``"min_max"`` (alias ``"tf"``), ``"tf_enhanced"`` or ``"percentile"``.
+    config_file : str or path, optional
+        Rules that say which tensors are quantized: an alias such as ``"default"`` or ``"htp_v81"``, or a JSON file.
+    dummy_input : dict, optional
+        Accepted for old scripts. Shapes and types come from the model and from the first run.
+    user_onnx_libs : list of path, optional
+        Libraries with custom operators.
+    providers : list, optional
+        Execution providers of ONNX Runtime; only ``"CPUExecutionProvider"`` is known at present.
+    path : path, optional
+        Folder for temporary files of models beyond 1.5 GiB; made when missing.
+    session_options_kwargs : dict, optional
+        Attributes of ``onnxruntime.SessionOptions``. ``intra_op_num_threads`` sets the threads of one run.
+
+    Raises
+    ------
+    bitsweep.Error
+        One sentence with what, where and how to fix: unknown provider or rules, a model that already holds Q/DQ nodes
+        (also a RuntimeError), a model that ONNX Runtime refuses.
+
+    Notes
+    -----
+    The older signature (positional arguments, ``default_param_bw``, ``default_activation_bw``, ``use_cuda`` ...) still
+    works, with a DeprecationWarning.
+
+    Examples
+    --------
+    >>> from bitsweep.quantsim import QuantizationSimModel
+    >>> sim = QuantizationSimModel(model)  # doctest: +SKIP
+    >>> sim.compute_encodings([{"x": x}])  # doctest: +SKIP
+    >>> outputs = sim.session.run(None, {"x": x})  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *legacy_args: Any,
+        param_type: qtype | str = _UNSET,
+        activation_type: qtype | str = _UNSET,
+        quant_scheme: QuantScheme | str = _UNSET,
+        config_file: str | os.PathLike[str] | None = _UNSET,
+        dummy_input: Mapping[str, Any] | None = _UNSET,
+        user_onnx_libs: Sequence[str | os.PathLike[str]] | None = _UNSET,
+        providers: Sequence[Any] | None = _UNSET,
+        path: str | os.PathLike[str] | None = _UNSET,
+        session_options_kwargs: Mapping[str, Any] | None = _UNSET,
+        **legacy_kwargs: Any,
+    ) -> None:
+        given: dict[str, Any] = {
+            "param_type": param_type,
+            "activation_type": activation_type,
+            "quant_scheme": quant_scheme,
+            "config_file": config_file,
+            "dummy_input": dummy_input,
+            "user_onnx_libs": user_onnx_libs,
+            "providers": providers,
+            "path": path,
+            "session_options_kwargs": session_options_kwargs,
+        }
+        given = {k: v for k, v in given.items() if v is not _UNSET}
+        given |= _legacy.translate(legacy_args, legacy_kwargs, set(given))
+        self._build(model, **given)
+
+    def _build(
+        self,
+        model: Any,
+        *,
+        param_type: qtype | str = int8,
+        activation_type: qtype | str = int8,
+        quant_scheme: QuantScheme | str = QuantScheme.min_max,
+        config_file: str | os.PathLike[str] | None = None,
+        dummy_input: Mapping[str, Any] | None = None,
+        user_onnx_libs: Sequence[str | os.PathLike[str]] | None = None,
+        providers: Sequence[Any] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        session_options_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        if path is not None:
+            Path(path).mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="bitsweep-", dir=path))
+        self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._simulation = _core.Simulation(
+            to_native_model(model, folder),
+            parameter_format=qtype.as_qtype(param_type).format,
+            activation_format=qtype.as_qtype(activation_type).format,
+            scheme=scheme_name(quant_scheme),
+            rules="default" if config_file is None else os.fspath(config_file),
+            providers=_provider_names(providers),
+            num_threads=_num_threads(session_options_kwargs or {}),
+            ort_library=_ort.library_path(),
+            custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
+        )
+        self._session = Session(self._simulation)
+        self._quantizers = _wrap_quantizers(self._simulation)
+        self._produced = {t for op in self._simulation.operators() for t in op.outputs}
+
+    # -- what is there -------------------------------------------------------------------------------------------
+    @property
+    def native(self) -> _core.Simulation:
+        """The object of the native part."""
+        return self._simulation
+
+    @property
+    def session(self) -> Session:
+        """The simulated model, to be run like an ``onnxruntime.InferenceSession``."""
+        return self._session
+
+    @property
+    def model(self) -> ModelView:
+        """The float model; ``sim.model.model`` is a ModelProto of its own."""
+        return ModelView(self._simulation.model)
+
+    @property
+    def qc_quantize_op_dict(self) -> dict[str, QcQuantizeOp]:
+        """Tensor name to live quantizer, parameters first. Tied tensors share one object."""
+        return self._quantizers
+
+    @property
+    def param_names(self) -> list[str]:
+        """Parameters with a quantizer."""
+        return self._simulation.parameter_names()
+
+    @property
+    def activation_names(self) -> list[str]:
+        """Activations with a quantizer, inputs and constants of operators included."""
+        return self._simulation.activation_names()
+
+    @property
+    def input_quantizers_name(self) -> list[str]:
+        """Activations that no operator produces."""
+        return self._simulation.input_quantizer_names()
+
+    @property
+    def operators(self) -> list[_core.OperatorInfo]:
+        """Operators in topological order, with their tensors and parameters."""
+        return self._simulation.operators()
+
+    def describe(self) -> list[_core.TensorReport]:
+        """Every tensor with what is done to it and which rule decided: quantized, tied, off or left in float."""
+        return self._simulation.describe()
+
+    def get_qc_quantize_op(self) -> dict[str, QcQuantizeOp]:
+        """Same as :attr:`qc_quantize_op_dict`."""
+        return self._quantizers
+
+    def get_op_quantizers(
+        self, op: Any
+    ) -> tuple[list[QcQuantizeOp], list[QcQuantizeOp], dict[str, QcQuantizeOp]]:
+        """Quantizers of an operator.
+
+        Parameters
+        ----------
+        op : str or object with a name
+            Name of the node.
+
+        Returns
+        -------
+        inputs : list
+            Those of inputs that no operator produces and that are no parameters.
+        outputs : list
+        parameters : dict of kind to quantizer
+            E.g. ``{"weight": ..., "bias": ...}``.
+
+        Raises
+        ------
+        KeyError
+            When there is no such operator.
+        """
+        name = op if isinstance(op, str) else op.name
+        found = next((o for o in self.operators if o.name == name), None)
+        if found is None:
+            raise KeyError(f"the model has no operator {name!r}; sim.operators lists them")
+        parameters = dict(found.parameters)
+        quantizers = self._quantizers
+        inputs = [
+            quantizers[t]
+            for t in found.inputs
+            if t in quantizers and t not in parameters and t not in self._produced
+        ]
+        outputs = [quantizers[t] for t in found.outputs if t in quantizers]
+        by_kind = {kind: quantizers[t] for t, kind in parameters.items() if t in quantizers}
+        return inputs, outputs, by_kind
+
+    def get_all_quantizers(self) -> tuple[list[QcQuantizeOp], list[QcQuantizeOp]]:
+        """Quantizers of all parameters, and of all activations."""
+        q = self._quantizers
+        return [q[n] for n in self.param_names], [q[n] for n in self.activation_names]
+
+    # -- calibration ---------------------------------------------------------------------------------------------
+    def compute_encodings(
+        self,
+        inputs: Iterable[Feed] | Callable[..., Any] | None = None,
+        forward_pass_callback_args: Any = _UNSET,
+        *,
+        forward_pass_callback: Callable[..., Any] | None = None,
+    ) -> None:
+        """Calibrates the enabled quantizers: runs samples, then turns what was seen into encodings.
+
+        Activations are observed behind quantized weights and in front of activation quantizers. After an exception the
+        old encodings are in place again.
+
+        Parameters
+        ----------
+        inputs : iterable of dict, or callable
+            Samples; or a function that gets the session and runs it as it likes.
+        forward_pass_callback_args : object, optional
+            Older form: second argument of the function.
+        forward_pass_callback : callable, optional
+            The function under its older name.
+
+        Raises
+        ------
+        RuntimeError
+            When no sample was run.
+        ValueError
+            When a sample does not fit the model.
+
+        Examples
+        --------
+        >>> sim.compute_encodings([{"x": x} for x in batches])  # doctest: +SKIP
+        """
+        if (inputs is None) == (forward_pass_callback is None):
+            raise TypeError("compute_encodings: pass either samples or a function")
+        source: Any = forward_pass_callback if inputs is None else inputs
+        if not callable(source) or isinstance(source, Iterable):
+            if forward_pass_callback_args is not _UNSET:
+                raise TypeError("compute_encodings: an argument needs a function in front of it")
+            check_iterable(source, "compute_encodings")
+            with compute_encodings(self):
+                for feed in source:
+                    self._session.run(None, feed)
+            return
+        arguments: tuple[Any, ...] = ()
+        if forward_pass_callback_args is not _UNSET:
+            warnings.warn(
+                "compute_encodings: the argument of the function is deprecated; pass a function of the session alone",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            arguments = (forward_pass_callback_args,)
+        with compute_encodings(self):
+            source(self._session, *arguments)
+
+    # -- changes -------------------------------------------------------------------------------------------------
+    def set_quantizers(self, quantizer_dict: Mapping[str, QcQuantizeOp]) -> None:
+        """Puts other quantizer objects on tensors; give one object to several tensors to tie them.
+
+        Raises
+        ------
+        bitsweep.Error
+            When a name has no quantizer; nothing is changed then.
+        """
+        self._check_names(quantizer_dict, "set_quantizers")
+        for name, quantizer in quantizer_dict.items():
+            self._simulation.set_quantizer(name, quantizer.native)
+            self._quantizers[name] = quantizer
+
+    def _check_names(self, names: Iterable[str], where: str) -> None:
+        for name in names:
+            if name not in self._quantizers:
+                raise error(
+                    NotFoundError,
+                    where,
+                    f'no tensor "{name}" has a quantizer',
+                    "sim.describe() lists the tensors",
+                )
+
+
+@contextlib.contextmanager
+def compute_encodings(sim: QuantizationSimModel) -> Iterator[QuantizationSimModel]:
+    """Context in which each run of the session calibrates; the encodings are there when it ends.
+
+    An exception inside puts the old encodings back. Inside another such context it does nothing.
+
+    Parameters
+    ----------
+    sim : QuantizationSimModel
+        Simulation to calibrate.
+
+    Examples
+    --------
+    >>> with compute_encodings(sim):  # doctest: +SKIP
+    ...     sim.session.run(None, {"x": x})
+    """
+    native = sim.native
+    if native.calibrating():
+        yield sim
+        return
+    native.begin_calibration()
+    try:
+        yield sim
+        native.finish_calibration()
+    except BaseException:
+        if native.calibrating():
+            native.abort_calibration()
+        raise
+    bad = native.non_finite_counts()
+    if bad:
+        name, count = bad[0]
+        more = f" and {len(bad) - 1} more tensors" if len(bad) > 1 else ""
+        warnings.warn(
+            f'calibrate: "{name}" ({count} values){more} got NaN or infinite values, which were skipped; '
+            "check the input preprocessing",
+            stacklevel=3,
+        )
+
+
+def _wrap_quantizers(simulation: _core.Simulation) -> dict[str, QcQuantizeOp]:
+    wrappers: dict[int, QcQuantizeOp] = {}
+    result = {}
+    for name in simulation.tensor_names():
+        native = simulation.quantizer(name)
+        # The wrapper keeps the native object alive, so its identity holds for the loop.
+        result[name] = wrappers.setdefault(id(native), QcQuantizeOp(native))
+    return result
+
+
+def _provider_names(providers: Sequence[Any] | None) -> list[str]:
+    if providers is None:
+        return ["CPUExecutionProvider"]
+    if isinstance(providers, str):
+        raise error(
+            InvalidArgumentError,
+            "QuantizationSimModel",
+            f'providers is the text "{providers}", not a list',
+            f'pass ["{providers}"]',
+        )
+    return [p if isinstance(p, str) else p[0] for p in providers]
+
+
+def _num_threads(options: Mapping[str, Any]) -> int:
+    """Threads of one run, from attributes of onnxruntime.SessionOptions."""
+    import onnxruntime
+
+    known = onnxruntime.SessionOptions()
+    for name in options:
+        if not hasattr(known, name):
+            raise AttributeError(
+                f"session_options_kwargs: SessionOptions has no attribute {name!r}"
+            )
+        if name not in ("intra_op_num_threads", "inter_op_num_threads", "log_severity_level"):
+            warnings.warn(
+                f"session_options_kwargs: {name} has no effect; the engine chooses it", stacklevel=5
+            )
+    return int(options.get("intra_op_num_threads", 0))
