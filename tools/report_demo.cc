@@ -47,6 +47,8 @@ bitsweep::SensitivityPage page_of(const Json& json) {
   for (const std::string& name : json.value("order", order)) {
     const Json& row = *rows.at(name);
     page.scores.emplace_back(name, score_of(row.at("score")));
+    if (row.contains("interval"))
+      page.intervals.emplace_back(score_of(row["interval"][0]), score_of(row["interval"][1]));
     if (details) page.details.push_back(row.value("detail", ""));
   }
   return page;

@@ -19,6 +19,7 @@ struct SensitivityPage {
   std::vector<std::string> highlight_patterns;  ///< substrings offered as toggles
   std::string details_label;         ///< column title of `details`; empty: no such column
   std::vector<std::string> details;  ///< one text per entry, or empty
+  std::vector<std::pair<double, double>> intervals;  ///< 95% interval of each score, or empty
   std::vector<std::pair<std::string, std::string>>
       facts;  ///< model, samples, time ... shown above the plot
 };
@@ -30,7 +31,8 @@ std::vector<std::string> default_highlight_patterns();
 ///
 /// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no
 /// rank; it and infinite scores are listed but not drawn.
-/// @throws Error(kInvalidArgument) without scores or when `details` has another length; Error(kIo).
+/// @throws Error(kInvalidArgument) without scores or when `details` or `intervals` has another
+/// length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
 /// What one quantizer covers: the smallest and the largest bound over its channels.

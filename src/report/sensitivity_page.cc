@@ -44,6 +44,12 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
                     std::to_string(page.scores.size()) + " scores",
                 "give one text per score, or none at all");
   }
+  if (!page.intervals.empty() && page.intervals.size() != page.scores.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "report",
+                "there are " + std::to_string(page.intervals.size()) + " intervals for " +
+                    std::to_string(page.scores.size()) + " scores",
+                "give one interval per score, or none at all");
+  }
   const std::string metric = page.metric.empty() ? "Score" : page.metric;
   const std::string title =
       page.title.empty() ? "Quantization sensitivity (" + metric + ")" : page.title;
@@ -54,6 +60,10 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
                   {"score", report::json_number(page.scores[i].second)}};
     entry["rank"] = ranks[i] == 0 ? Json(nullptr) : Json(ranks[i]);
     if (!page.details.empty()) entry["detail"] = page.details[i];
+    if (!page.intervals.empty()) {
+      const auto& [low, high] = page.intervals[i];
+      entry["interval"] = Json::array({report::json_number(low), report::json_number(high)});
+    }
     entries.push_back(std::move(entry));
   }
   const std::string details_label = page.details_label.empty() ? "Details" : page.details_label;

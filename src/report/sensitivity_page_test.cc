@@ -92,6 +92,22 @@ TEST_F(WriteSensitivityPage, CarriesFactsPatternsAndDetails) {
   EXPECT_EQ(json["entries"][0]["detail"], "int8");
 }
 
+TEST_F(WriteSensitivityPage, CarriesIntervals) {
+  SensitivityPage page = page_of({{"a", 1.0}, {"b", 2.0}});
+  page.intervals = {{0.5, 1.5}, {1.75, std::numeric_limits<double>::infinity()}};
+  const Json json = data(page);
+  EXPECT_EQ(json["entries"][0]["interval"], Json::parse("[0.5, 1.5]"));
+  EXPECT_EQ(json["entries"][1]["interval"], Json::parse(R"([1.75, "Infinity"])"));
+}
+
+TEST_F(WriteSensitivityPage, RefusesIntervalsOfAnotherLength) {
+  SensitivityPage page = page_of({{"a", 1.0}, {"b", 2.0}});
+  page.intervals = {{0.5, 1.5}};
+  EXPECT_EQ(
+      message_of(page),
+      "report: there are 1 intervals for 2 scores; give one interval per score, or none at all");
+}
+
 TEST_F(WriteSensitivityPage, NamesCannotBreakOutOfTheDataBlock) {
   const std::string hostile = "x</script><script>alert(1)</script><!--\u2028";
   const std::string text = html(page_of({{hostile, 1.0}}));

@@ -55,6 +55,23 @@ def test_hover_shows_rank_name_details_and_four_decimals(open_report):
     assert re.search(r"Format\s+int8", card)
 
 
+def test_intervals_are_drawn_and_listed(open_page):
+    rows = [
+        {"name": "a", "score": 10.0, "interval": [5.0, 15.0]},
+        {"name": "b", "score": 20.0, "interval": [19.0, "Infinity"]},
+    ]
+    report = open_page({"metric": "SQNR", "ranking": rows})
+    assert report.rows() == [
+        ["1", "a", "5.0000 to 15.0000", "10.0000"],
+        ["2", "b", "19.0000 to ∞", "20.0000"],
+    ]
+    x, y = report.point(0)
+    blank = report.color((x + 20, y + 40))
+    assert report.color((x, y + 40)) != blank  # the whisker of a, below its point
+    report.page.mouse.move(x, y)
+    assert "5.0000 to 15.0000" in report.page.inner_text(".card-hover")
+
+
 def test_points_stand_in_the_order_given_whatever_their_rank(open_report):
     report = open_report({"z": 3.0, "a": 1.0, "m": 2.0})
     xs = [report.point(i)[0] for i in range(3)]

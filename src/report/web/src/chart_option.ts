@@ -24,7 +24,8 @@ export interface ChartState {
   count: number;
   series: readonly Series[];
   hits: readonly number[]; // large, red and with a halo
-  segments: readonly Segment[];
+  segments: readonly Segment[]; // picked by the reader: broad
+  whiskers: readonly Segment[]; // uncertainty: thin
   shown: number; // points in the zoomed part
   cropped: boolean; // the y axis is zoomed
   width: number;
@@ -185,19 +186,16 @@ function series_option(state: ChartState, colors: Palette): object[] {
       },
     });
   }
-  const segments = state.segments.flatMap(({ index, low, high }) => [
+  result.push({ ...segment_option(state.whiskers, 1), lineStyle: { width: 1.5, color: colors.point, opacity: 0.45 } });
+  result.push({ ...segment_option(state.segments, 4), lineStyle: { width: 3, color: colors.pick } });
+  return result;
+}
+
+function segment_option(segments: readonly Segment[], z: number): object {
+  const data = segments.flatMap(({ index, low, high }) => [
     [index + 1, low],
     [index + 1, high],
     [index + 1, null],
   ]);
-  result.push({
-    id: 'segments',
-    type: 'line',
-    data: segments,
-    showSymbol: false,
-    silent: true,
-    z: 4,
-    lineStyle: { width: 3, color: colors.pick },
-  });
-  return result;
+  return { id: `segments ${z}`, type: 'line', data, showSymbol: false, silent: true, z };
 }

@@ -45,8 +45,9 @@ export function histograms_page(data: HistogramsData): void {
     const grid_line = { lineStyle: { color: colors.grid } };
     const filled = item.probabilities.filter((value) => value > 0);
     const top = filled.reduce((a, b) => Math.max(a, b), 0) || 1;
-    // Buckets below the floor hold less than any number of samples could show.
-    const bottom = log.checked ? Math.max(filled.reduce((a, b) => Math.min(a, b), top) / 2, top * kFloor) : 0;
+    // Buckets below the floor hold less than any number of samples could show. A power of ten makes a round last label.
+    const least = Math.max(filled.reduce((a, b) => Math.min(a, b), top) / 2, top * kFloor);
+    const bottom = log.checked ? 10 ** Math.floor(Math.log10(least)) : 0;
     const ends = [Number(item.encoding_min), Number(item.encoding_max)];
     // A logarithm has no place for empty buckets; they stand on the floor.
     const steps = item.probabilities.map((value, i) => [item.begin + i * item.width, Math.max(value, bottom)]);

@@ -20,6 +20,7 @@ export interface PlotOptions {
   x_label: string;
   y_label: string;
   series: Series[];
+  whiskers?: Segment[];
   card: (index: number) => Node; // what the hover card shows
   spoken: (index: number) => string; // the same for screen readers
 }
@@ -149,10 +150,10 @@ export class Plot {
   }
 
   draw(): void {
-    const { x_label, y_label } = this.options;
+    const { x_label, y_label, whiskers = [] } = this.options;
     const { count, series, hits, segments, shown, cropped } = this;
     const width = this.chart.getWidth();
-    const state = { x_label, y_label, count, series, hits, segments, shown, cropped, width };
+    const state = { x_label, y_label, count, series, hits, segments, whiskers, shown, cropped, width };
     this.chart.setOption(chart_option(state, palette()), { replaceMerge: ['series'] });
     this.place();
   }

@@ -8,7 +8,13 @@ export interface SensitivityData extends PageData {
   higher_is_worse: boolean;
   details_label: string;
   patterns: string[];
-  entries: { name: string; score: JsonNumber; rank: number | null; detail?: string }[];
+  entries: {
+    name: string;
+    score: JsonNumber;
+    rank: number | null;
+    detail?: string;
+    interval?: [JsonNumber, JsonNumber];
+  }[];
 }
 
 export interface Entry {
@@ -17,6 +23,7 @@ export interface Entry {
   score: number;
   rank: number; // 1: most sensitive; NaN: no number as score
   detail: string;
+  interval: [number, number] | null; // 95 %
 }
 
 export interface Filter {
@@ -25,12 +32,13 @@ export interface Filter {
 }
 
 export function entries_of(data: SensitivityData): Entry[] {
-  return data.entries.map(({ name, score, rank, detail }, index) => ({
+  return data.entries.map(({ name, score, rank, detail, interval }, index) => ({
     index,
     name,
     score: Number(score),
     rank: rank ?? NaN,
     detail: detail ?? '',
+    interval: interval ? [Number(interval[0]), Number(interval[1])] : null,
   }));
 }
 

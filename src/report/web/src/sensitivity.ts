@@ -32,6 +32,9 @@ export function sensitivity_page(data: SensitivityData): void {
     x_label: 'Position in the order of the analysis',
     y_label: data.metric,
     series: [{ name: data.metric, values: entries.map(({ score }) => score), color: 'point' as const, markers: 'all' }],
+    whiskers: entries.flatMap(({ index, interval }) =>
+      interval !== null && interval.every(Number.isFinite) ? [{ index, low: interval[0], high: interval[1] }] : [],
+    ),
     card: (index) => {
       const entry = entries[index];
       return h(
@@ -45,6 +48,7 @@ export function sensitivity_page(data: SensitivityData): void {
           h('dd', {}, h('b', {}, String(entry.rank)), ` of ${entries.length}`),
           h('dt', {}, data.metric),
           h('dd', {}, h('b', {}, fixed4(entry.score))),
+          ...(entry.interval === null ? [] : [h('dt', {}, '95 % interval'), h('dd', {}, interval_text(entry))]),
           ...detail_row(entry),
           h('dt', {}, 'Position'),
           h('dd', {}, String(index + 1)),
@@ -105,6 +109,7 @@ export function sensitivity_page(data: SensitivityData): void {
     const share = Math.max(0, Math.min(1, (score - low) / (high - low)));
     return data.higher_is_worse ? share : 1 - share;
   };
+  const has_intervals = entries.some(({ interval }) => interval !== null);
   const columns: Column<Entry>[] = [
     {
       title: 'Rank',
@@ -123,6 +128,16 @@ export function sensitivity_page(data: SensitivityData): void {
             cell: ({ detail }: Entry) => detail,
           },
         ]),
+    ...(has_intervals
+      ? [
+          {
+            title: '95 % interval',
+            kind: 'number' as const,
+            key: ({ interval }: Entry) => (interval === null ? NaN : interval[1] - interval[0]),
+            cell: interval_text,
+          },
+        ]
+      : []),
     {
       title: data.metric,
       kind: 'number',
@@ -149,14 +164,21 @@ export function sensitivity_page(data: SensitivityData): void {
     update_table();
   });
   const csv = csv_tools(data.title, () => [
-    ['rank', 'name', ...(data.details_label === '' ? [] : [data.details_label]), data.metric],
+    [
+      'rank',
+      'name',
+      ...(data.details_label === '' ? [] : [data.details_label]),
+      data.metric,
+      ...(has_intervals ? ['low', 'high'] : []),
+    ],
     ...table
       .view()
-      .map(({ rank, name, detail, score }) => [
+      .map(({ rank, name, detail, score, interval }) => [
         Number.isNaN(rank) ? '' : rank,
         name,
         ...(data.details_label === '' ? [] : [detail]),
         score,
+        ...(has_intervals ? (interval ?? ['', '']) : []),
       ]),
   ]);
 
@@ -228,6 +250,10 @@ export function sensitivity_page(data: SensitivityData): void {
   if (finite.length > 0) plot.add_guide(guide);
   plot.start();
   update_table();
+}
+
+function interval_text({ interval }: Entry): string {
+  return interval === null ? '' : `${fixed4(interval[0])} to ${fixed4(interval[1])}`;
 }
 
 function describe(filter: Filter, side: string): string {
