@@ -34,6 +34,7 @@ PUBLIC = {
     "error.h": "base",
     "export.h": "base",
     "tensor.h": "base",
+    "sample_source.h": "base",
     "options.h": "base",
     "model.h": "graph",
     "format.h": "quant",

@@ -7,7 +7,7 @@
 
 #include "bitsweep/export.h"
 #include "bitsweep/model.h"
-#include "bitsweep/sweep.h"
+#include "bitsweep/sample_source.h"
 #include "bitsweep/tensor.h"
 
 namespace BITSWEEP_EXPORT bitsweep {

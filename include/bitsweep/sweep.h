@@ -10,19 +10,10 @@
 
 #include "bitsweep/export.h"
 #include "bitsweep/metric.h"
+#include "bitsweep/sample_source.h"
 #include "bitsweep/simulation.h"
 
 namespace BITSWEEP_EXPORT bitsweep {
-
-/// Gives samples one after another; false at the end. Called from one thread. `rewind` starts over.
-class SampleSource {
- public:
-  virtual ~SampleSource() = default;
-  virtual bool next(Feed* feed) = 0;
-  virtual void rewind() = 0;
-  /// Number of samples, -1 when unknown.
-  virtual std::int64_t size() const { return -1; }
-};
 
 /// A named set of quantizers (by tensor name) that is switched on together.
 struct SweepGroup {

@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "bitsweep/sweep.h"
+#include "bitsweep/sample_source.h"
 
 namespace bitsweep::python {
 

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "bitsweep/model.h"
-#include "bitsweep/sweep.h"
+#include "bitsweep/sample_source.h"
+#include "bitsweep/simulation.h"
 #include "bitsweep/tensor.h"
 
 namespace bitsweep::simulate::testing {

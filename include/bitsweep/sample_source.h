@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "bitsweep/export.h"
+#include "bitsweep/tensor.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
+
+/// Gives samples one after another; false at the end. Called from one thread. `rewind` starts over.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  virtual bool next(Feed* feed) = 0;
+  virtual void rewind() = 0;
+  /// Number of samples, -1 when unknown.
+  virtual std::int64_t size() const { return -1; }
+};
+
+}  // namespace bitsweep
