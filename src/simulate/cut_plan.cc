@@ -75,9 +75,17 @@ class Planner {
     };
     add(0);
     for (const graph::CutCandidate& cut : graph::cut_candidates(engine_.graph())) {
-      if (cut.clean && cut.position > 0 && cut.position < order.size()) add(cut.position);
+      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live)) add(cut.position);
     }
     add(order.size());
+  }
+
+  // Sequences, maps and strings cannot be handed from one session to the next.
+  bool can_be_kept(const std::vector<graph::TensorId>& tensors) const {
+    return std::none_of(tensors.begin(), tensors.end(), [&](graph::TensorId t) {
+      const DataType type = engine_.graph().tensor(t).type;
+      return type == DataType::kUndefined || type == DataType::kString;
+    });
   }
 
   double count_between(const std::vector<int>& sorted, int begin, int end) const {

@@ -179,12 +179,36 @@ Model shared_weight() {
   return m.model();
 }
 
+// A sequence lives across most of the network, where no cut may lie; a weight sits in an If body.
+Model sequence() {
+  ModelBuilder m;
+  m.input("x", {-1, 6}).input("flag", {}, DataType::kBool);
+  m.random("w0", {6, 6}, 61).random("w1", {6, 6}, 62).random("w2", {6, 6}, 63);
+  m.node("parts = SplitToSequence(x) {axis: 1}");
+  m.ints("second", {}, {1});
+  std::string last = "x";
+  for (int i = 0; i < 3; ++i) {
+    const std::string k = std::to_string(i);
+    m.node("m" + k + " = MatMul(" + last + ", w" + k + ")").node("r" + k + " = Relu(m" + k + ")");
+    last = "r" + k;
+  }
+  m.node("part = SequenceAt(parts, second)");
+  m.node("s = Add(" + last + ", part)");
+  ModelBuilder yes;
+  yes.node("a = Mul(s, s)").output("a", DataType::kFloat);
+  ModelBuilder no;
+  no.node("b = Neg(s)").output("b", DataType::kFloat);
+  m.node("y = If(flag)", {{"then_branch", &yes}, {"else_branch", &no}}).output("y");
+  return m.model();
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, Model>> nets() {
   return {{"chain", chain()},         {"residual", residual()}, {"depthwise", depthwise()},
           {"branchy", branchy()},     {"transformer", transformer()}, {"several", several()},
-          {"recurrent", recurrent()}, {"shared_weight", shared_weight()}};
+          {"recurrent", recurrent()}, {"shared_weight", shared_weight()},
+          {"sequence", sequence()}};
 }
 
 Model net(const std::string& name) {
@@ -203,7 +227,9 @@ std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed) {
       Shape shape;
       for (const Dimension& d : input.shape) shape.push_back(d.size >= 0 ? d.size : 2);
       Tensor t = Tensor::allocate(input.type, shape);
-      if (input.type == DataType::kInt64) {
+      if (input.type == DataType::kBool) {
+        *static_cast<bool*>(t.mutable_data()) = i % 2 == 0;
+      } else if (input.type == DataType::kInt64) {
         auto* values = static_cast<std::int64_t*>(t.mutable_data());
         for (std::int64_t j = 0; j < t.size(); ++j) values[j] = static_cast<std::int64_t>(random() % 20);
       } else {
