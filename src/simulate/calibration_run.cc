@@ -22,7 +22,11 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
     Quantizer& q = *engine.quantizer(s);
     if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() || q.frozen()) continue;
-    q.observe(engine.graph().static_value(site.tensor));
+    const Tensor value = engine.graph().static_value(site.tensor);
+    q.observe(value);
+    if (q.num_non_finite() == value.size() && engine.sites_of({&q}).size() == 1) {
+      leave_in_float(s, "constant without a finite value (such as a mask of -inf)");
+    }
   }
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
@@ -48,6 +52,10 @@ void CalibrationRun::finish() {
     const Quantizer& q = *engine_.quantizer(s);
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
     if (q.initialized() || !engine_.touched({s})) continue;
+    if (num_samples_ > 0 && !q.has_statistics() && q.num_non_finite() == 0) {
+      leave_in_float(s, "was empty in every calibration sample");
+      continue;
+    }
     const std::string name = engine_.graph().tensor(site.tensor).name;
     if (num_samples_ == 0) {
       throw Error(ErrorCode::kNotReady, "calibrate", "no sample was run, so \"" + name + "\" has no range",
@@ -59,6 +67,11 @@ void CalibrationRun::finish() {
                 "check the input preprocessing, or disable its quantizer");
   }
   adjust_weight_scales(engine_);
+}
+
+void CalibrationRun::leave_in_float(int site, const std::string& why) {
+  engine_.quantizer(site)->set_enabled(false);
+  engine_.set_note(site, why + ": left in float");
 }
 
 void CalibrationRun::abort() {

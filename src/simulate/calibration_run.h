@@ -28,6 +28,8 @@ class CalibrationRun {
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
 
  private:
+  void leave_in_float(int site, const std::string& why);
+
   Engine& engine_;
   std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>> before_;
   std::int64_t num_samples_ = 0;

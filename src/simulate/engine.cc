@@ -91,6 +91,11 @@ void Engine::infer_types() {
   for (std::size_t i = 0; i < spec.outputs.size(); ++i) graph_.set_type(spec.outputs[i], session.output_type(i));
 }
 
+const std::string& Engine::reason(int site) const {
+  const auto note = notes_.find(site);
+  return note != notes_.end() ? note->second : placement_.sites[static_cast<std::size_t>(site)].reason;
+}
+
 State Engine::enabled_state() const {
   State state;
   for (int s = 0; s < static_cast<int>(quantizers_.size()); ++s) {

@@ -63,6 +63,9 @@ class Engine {
 
   const std::shared_ptr<Quantizer>& quantizer(int site) const { return quantizers_[static_cast<std::size_t>(site)]; }
   void set_quantizer(int site, std::shared_ptr<Quantizer> quantizer);
+  /// Why a site is as it is: what a calibration found, else the rule that placed it.
+  const std::string& reason(int site) const;
+  void set_note(int site, std::string note) { notes_[site] = std::move(note); }
   /// Sites whose quantizer is enabled now.
   State enabled_state() const;
   /// Sites that use one of these quantizers.
@@ -148,6 +151,7 @@ class Engine {
   graph::Placement placement_;
   NodeOrder order_;
   std::vector<std::shared_ptr<Quantizer>> quantizers_;  // by site
+  std::map<int, std::string> notes_;                    // by site
   SessionCache sessions_;
   std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty before shapes are known
   bool shapes_known_ = false;

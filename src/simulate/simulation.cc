@@ -120,7 +120,7 @@ std::vector<TensorReport> Simulation::describe() const {
     TensorReport row;
     row.tensor = graph.tensor(site.tensor).name;
     row.role = site.role == graph::TensorRole::kParameter ? "parameter" : "activation";
-    row.reason = site.reason;
+    row.reason = engine_->reason(static_cast<int>(s));
     const auto [it, is_first] = first.emplace(&q, row.tensor);
     if (!q.enabled()) {
       row.status = "off";

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "bitsweep/error.h"
+#include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep {
@@ -126,6 +128,25 @@ TEST(Simulation, NonFiniteValuesAreSkippedAndCounted) {
   bool found = false;
   for (const auto& [tensor, count] : sim.non_finite_counts()) found = found || (tensor == "x" && count == 1);
   EXPECT_TRUE(found);
+}
+
+TEST(Simulation, AConstantOfInfinitiesIsLeftInFloatAndSaysWhy) {
+  graph::testing::ModelBuilder m;
+  m.input("x", {2, 4}).floats("mask", {}, {-std::numeric_limits<float>::infinity()});
+  m.ints("zero", {}, {0});
+  m.node("keep = Greater(x, half)").floats("half", {}, {0.5F});
+  m.node("y = Where(keep, x, mask)").node("p = Softmax(y)").output("p");
+  const Model model = m.model();
+  Simulation sim(model);
+  std::vector<Feed> feeds = samples(model, 2);
+  for (Feed& feed : feeds) feed.at("x").mutable_floats()[0] = feed.at("x").mutable_floats()[4] = 0.75F;
+  calibrate(sim, feeds);
+  EXPECT_FALSE(sim.quantizer("mask")->enabled());
+  bool told = false;
+  for (const TensorReport& row : sim.describe()) {
+    told = told || (row.tensor == "mask" && row.reason.find("without a finite value") != std::string::npos);
+  }
+  EXPECT_TRUE(told);
 }
 
 TEST(Simulation, BadSamplesGetOneSentence) {
