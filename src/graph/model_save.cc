@@ -128,6 +128,9 @@ std::set<const onnx::TensorProto*> choose_external(const onnx::ModelProto& proto
     kept -= static_cast<std::int64_t>(data_bytes(t));
   };
   for (const onnx::TensorProto& t : proto.graph().initializer()) take(t, kExternalBytesMin);
+  if (chosen.empty() && options.external_data == ExternalData::kAlways) {
+    for (const onnx::TensorProto& t : proto.graph().initializer()) take(t, 1);
+  }
   // Constants in nodes and bodies follow only when they are what passes the limit: not every reader
   // finds them outside.
   if (kept > options.inline_limit_bytes) {

@@ -122,6 +122,14 @@ TEST_F(ModelFiles, ExternalDataOnRequestMakesTheModelSmall) {
   EXPECT_EQ(Model::load(folder_ / "m.onnx").content_hash(), model.content_hash());
 }
 
+TEST_F(ModelFiles, ExternalDataOnRequestHoldsEvenSmallWeights) {
+  ModelBuilder m;
+  m.input("x", {2}).output("y").floats("w", {2}, {1, 2}).node("y = Add(x, w)");
+  m.model().save(folder_ / "m.onnx", {.external_data = ExternalData::kAlways});
+  EXPECT_EQ(fs::file_size(folder_ / "m.onnx.data"), 8U);
+  EXPECT_EQ(Model::load(folder_ / "m.onnx").content_hash(), m.model().content_hash());
+}
+
 TEST_F(ModelFiles, WeightsOverTheLimitNeverStayInline) {
   ModelBuilder m;
   m.input("x", {-1, 64}).output("y");

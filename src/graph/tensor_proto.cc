@@ -210,6 +210,10 @@ Tensor read_sparse(const onnx::SparseTensorProto& sparse, std::span<const Stored
   dense.set_data_type(values_proto.data_type());
   *dense.mutable_dims() = sparse.dims();
   const std::size_t bytes = required_bytes(dense);
+  // A few indices can ask for any amount of memory.
+  constexpr std::size_t kDenseBytesMax = std::size_t{1} << 32;
+  if (bytes > kDenseBytesMax)
+    fail(values_proto, fmt::format("is sparse and would take {} bytes", bytes));
   const auto rank = static_cast<std::size_t>(sparse.dims_size());
   const auto count = static_cast<std::size_t>(values.size());
   const bool linear = indices.shape().size() == 1;

@@ -153,6 +153,9 @@ TEST(ReadSparse, LinearAndCoordinateIndicesGiveTheSameTensor) {
   EXPECT_TRUE(read_sparse(sparse, {}).equal_bits(linear));
   sparse.mutable_indices()->set_int64_data(3, 3);
   EXPECT_THROW(read_sparse(sparse, {}), Error);
+  sparse.mutable_indices()->set_int64_data(3, 2);
+  sparse.set_dims(0, std::int64_t{1} << 40);
+  EXPECT_THROW(read_sparse(sparse, {}), Error);
 }
 
 TEST(WriteTensor, RoundTripsEveryBit) {
