@@ -73,8 +73,8 @@ class OutputMetric : public MetricAccumulator {
 /// Worst score of metrics without an upper bound: finite, so that every JSON reader takes it.
 inline constexpr double kWorstError = 3.4028234663852886e38;  // largest float32
 
-/// 20 log10(range / rms error) with both kept above zero, clipped to +-max_db. Source: spec
-/// section 4.
-double psnr_from(double min, double max, double mean_squared_error, double max_db);
+/// 20 log10(range / rms error) with both kept above zero, clipped to +-max_db. A sum of squared
+/// errors beyond float32 gives -max_db, as where PSNR is computed in float32.
+double psnr_from(double min, double max, double squared_error, double count, double max_db);
 
 }  // namespace bitsweep::scoring

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "bitsweep/error.h"
 #include "sweep/metrics/registry.h"
@@ -11,13 +12,14 @@
 namespace bitsweep {
 namespace scoring {
 
-double psnr_from(double min, double max, double mean_squared_error, double max_db) {
+double psnr_from(double min, double max, double squared_error, double count, double max_db) {
+  if (squared_error > static_cast<double>(std::numeric_limits<float>::max())) return -max_db;
   // Floors of the field's usual definition: an all-zero output has a range, and equal outputs have
   // some noise.
   constexpr double kSmallestRange = 1e-10;
   const double range = std::max({max - min, std::abs(min), std::abs(max), kSmallestRange});
   const double noise =
-      std::max(std::sqrt(mean_squared_error), kSmallestRange * std::pow(10.0, -max_db / 20.0));
+      std::max(std::sqrt(squared_error / count), kSmallestRange * std::pow(10.0, -max_db / 20.0));
   return std::clamp(20.0 * std::log10(range / noise), -max_db, max_db);
 }
 
@@ -53,7 +55,7 @@ class Psnr final : public OutputMetric {
   }
 
   double score_of(std::span<const double> sums) const override {
-    return psnr_from(sums[kMin], sums[kMax], sums[kError] / sums[kCount], options().max_db);
+    return psnr_from(sums[kMin], sums[kMax], sums[kError], sums[kCount], options().max_db);
   }
 
   double worst_score() const override { return -options().max_db; }
@@ -87,7 +89,7 @@ double psnr_db(std::span<const float> expected, std::span<const float> actual, d
   const double error = scoring::sum_squared_error(expected, actual);
   if (!std::isfinite(error)) return -max_db;
   const scoring::MinMax range = scoring::min_max(expected);
-  return scoring::psnr_from(range.min, range.max, error / static_cast<double>(expected.size()),
+  return scoring::psnr_from(range.min, range.max, error, static_cast<double>(expected.size()),
                             max_db);
 }
 

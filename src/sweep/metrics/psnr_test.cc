@@ -40,6 +40,11 @@ TEST(Psnr, NonFiniteActualIsMinusTheClip) {
             -60.0);
 }
 
+TEST(Psnr, SquaredErrorsBeyondFloat32AreMinusTheClip) {
+  EXPECT_EQ(psnr_db(std::vector<float>{1e20F, 2e20F}, std::vector<float>{1e20F, 1e20F}), -100.0);
+  EXPECT_GT(psnr_db(std::vector<float>{1e18F, 2e18F}, std::vector<float>{1e18F, 1e18F}), 0.0);
+}
+
 TEST(Psnr, RefusesEmptyUnequalAndNonFiniteExpected) {
   EXPECT_THROW(psnr_db({}, {}), Error);
   EXPECT_THROW(psnr_db(std::vector<float>{1}, std::vector<float>{1, 2}), Error);

@@ -66,7 +66,7 @@ class TopkLogitPsnr final : public OutputMetric {
   }
 
   double score_of(std::span<const double> sums) const override {
-    return psnr_from(sums[kMin], sums[kMax], sums[kError] / sums[kCount], options().max_db);
+    return psnr_from(sums[kMin], sums[kMax], sums[kError], sums[kCount], options().max_db);
   }
 
   double worst_score() const override { return -options().max_db; }
