@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace bitsweep::cli {
+
+/// What a command does once its options are parsed; returns the exit code.
+using Action = std::function<int()>;
+
+/// Each adds its command to `app`; when the user calls it, `*action` is set.
+void add_inspect_command(CLI::App* app, Action* action);
+void add_metrics_command(CLI::App* app, Action* action);
+void add_sweep_command(CLI::App* app, Action* action);
+
+}  // namespace bitsweep::cli

@@ -1,0 +1,142 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "bitsweep/error.h"
+#include "words.h"
+
+namespace bitsweep::cli {
+
+void ModelArguments::add_to(CLI::App* command) {
+  command->add_option("model", model, "the ONNX file")->required()->type_name("MODEL");
+  command->add_option("--bits", bits, "bits of weights and activations")
+      ->capture_default_str()
+      ->type_name("WxAy");
+  command->add_option("--rules", rules, "where quantizers go: name or JSON file of the rules")
+      ->capture_default_str()
+      ->type_name("NAME|FILE");
+  command->add_option("--scheme", scheme, "how observed values become a range")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command->add_option("--threads", num_threads, "threads; 0: one per core")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+  command
+      ->add_option("--ort-lib", ort_library,
+                   "the ONNX Runtime library to open; searched when not given")
+      ->type_name("FILE");
+  command
+      ->add_option("--provider", providers, "execution provider of ONNX Runtime; may be repeated")
+      ->allow_extra_args(false)
+      ->capture_default_str()
+      ->type_name("NAME");
+  command
+      ->add_option("--custom-op-library", custom_op_libraries,
+                   "library with operators that the model needs; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("FILE");
+}
+
+SimulationOptions ModelArguments::simulation_options() const {
+  SimulationOptions options;
+  const Bits widths = parse_bits(bits);
+  options.parameter_format = widths.parameters;
+  options.activation_format = widths.activations;
+  options.scheme = parse_scheme(scheme);
+  options.rules = rules;
+  options.providers = providers;
+  options.num_threads = num_threads;
+  options.ort_library = ort_library;
+  for (const std::string& library : custom_op_libraries)
+    options.custom_op_libraries.emplace_back(library);
+  return options;
+}
+
+void DataArguments::add_to(CLI::App* command) {
+  command
+      ->add_option("--data", data, "samples: .npz, folder of .npz or .npy files, or ONNX test data")
+      ->required()
+      ->type_name("PATH");
+  command
+      ->add_option("--calibration-data", calibration_data,
+                   "samples that set the ranges; the same as --data when not given")
+      ->type_name("PATH");
+  command->add_option("--samples", num_samples, "use only the first N samples of --data")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command
+      ->add_option("--calibration-samples", num_calibration_samples,
+                   "calibrate on the first N samples only")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command
+      ->add_option("--batch-size", batch_size,
+                   "rows per sample of stacked arrays; 0: the model's fixed batch, else 1")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
+}
+
+void SweepArguments::add_to(CLI::App* command) {
+  command->add_option("--metric", metric, "how outputs are compared; `bitsweep metrics` lists them")
+      ->capture_default_str()
+      ->type_name("NAME");
+  command
+      ->add_option("--outputs", outputs,
+                   "output to compare; may be repeated; all floating-point ones when not given")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  command->add_option("--top-k", top_k, "entries per position for top-k metrics")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("K");
+  command->add_option("--group", group, "what is switched on together")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"quantizer", "op"}))
+      ->type_name("quantizer|op");
+  command
+      ->add_option(
+          "--max-memory", max_memory,
+          "for sessions and kept activations, e.g. 2GB; half of the machine when not given")
+      ->type_name("SIZE");
+  command->add_flag("--no-reuse", no_reuse,
+                    "run the whole simulated model for every score (to compare)");
+  command->add_option("--progress", progress, "on stderr: auto, bar, lines, json or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember(progress_style_names()))
+      ->type_name("STYLE");
+  command
+      ->add_option("-o,--output", output_folder,
+                   "folder for results.json, report.html and run.json")
+      ->required()
+      ->type_name("DIR");
+}
+
+MetricOptions SweepArguments::metric_options(const Model& model) const {
+  MetricOptions options;
+  options.k = top_k;
+  const std::vector<ValueInfo> known = model.outputs();
+  for (const std::string& name : outputs) {
+    std::string names;
+    int index = -1;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      names += (i > 0 ? ", " : "") + known[i].name;
+      if (known[i].name == name) index = static_cast<int>(i);
+    }
+    if (index < 0) {
+      throw Error(ErrorCode::kInvalidArgument, "options",
+                  "the model has no output \"" + name + "\"", "choose among: " + names);
+    }
+    options.outputs.push_back(index);
+  }
+  return options;
+}
+
+void add_json_flag(CLI::App* command, bool* json) {
+  command->add_flag("--json", *json, "print JSON instead of a table");
+}
+
+}  // namespace bitsweep::cli

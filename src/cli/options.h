@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bitsweep/metric.h"
+#include "bitsweep/simulation.h"
+#include "progress.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bitsweep::cli {
+
+/// Which model, and how it is simulated: shared by every command that loads one.
+struct ModelArguments {
+  std::string model;
+  std::string rules = "default";
+  std::string bits = "W8A8";
+  std::string scheme = "min_max";
+  std::string ort_library;
+  std::vector<std::string> providers = {"CPUExecutionProvider"};
+  std::vector<std::string> custom_op_libraries;
+  int num_threads = 0;
+
+  void add_to(CLI::App* command);
+  SimulationOptions simulation_options() const;
+};
+
+/// Which samples.
+struct DataArguments {
+  std::string data;
+  std::string calibration_data;
+  std::int64_t num_samples = -1;
+  std::int64_t num_calibration_samples = -1;
+  std::int64_t batch_size = 0;
+
+  void add_to(CLI::App* command);
+};
+
+/// What is measured and how the work is done.
+struct SweepArguments {
+  std::string metric = "sqnr";
+  std::vector<std::string> outputs;
+  int top_k = 10;
+  std::string group = "quantizer";
+  bool no_reuse = false;
+  std::string max_memory;
+  std::string progress = "auto";
+  std::string output_folder;
+
+  void add_to(CLI::App* command);
+  /// Looks the names of --outputs up in the model. @throws Error(kInvalidArgument).
+  MetricOptions metric_options(const Model& model) const;
+};
+
+/// Switches a command's output from a table to JSON.
+void add_json_flag(CLI::App* command, bool* json);
+
+}  // namespace bitsweep::cli

@@ -1,0 +1,205 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "bitsweep/data.h"
+#include "bitsweep/error.h"
+#include "bitsweep/sweep.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "options.h"
+#include "sweep_output.h"
+#include "words.h"
+
+namespace bitsweep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  ModelArguments model;
+  DataArguments data;
+  SweepArguments sweep;
+
+  bool by_operator() const { return sweep.group == "op"; }
+};
+
+void note(const std::string& text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "note: {}\n", text);
+}
+
+std::unique_ptr<DataSource> open(const std::string& path, const Model& model,
+                                 std::int64_t max_samples, std::int64_t batch_size) {
+  return open_samples(path, model, {.max_samples = max_samples, .batch_size = batch_size});
+}
+
+// Number of samples seen.
+std::int64_t calibrate(Simulation& simulation, SampleSource& samples, ProgressReporter& reporter) {
+  const auto start = std::chrono::steady_clock::now();
+  reporter.begin("calibrate", "samples", "");
+  simulation.begin_calibration();
+  SweepProgress progress;
+  progress.total = samples.size();
+  try {
+    Feed feed;
+    while (samples.next(&feed)) {
+      if (interrupted())
+        throw Error(ErrorCode::kCancelled, "sweep",
+                    "interrupted during calibration, nothing was measured", "");
+      simulation.run(feed);
+      ++progress.done;
+      progress.elapsed_s =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      progress.remaining_s = progress.elapsed_s / static_cast<double>(progress.done) *
+                             static_cast<double>(progress.total - progress.done);
+      reporter.update(progress);
+    }
+    simulation.finish_calibration();
+  } catch (...) {
+    reporter.end();
+    simulation.abort_calibration();
+    throw;
+  }
+  reporter.end();
+  for (const auto& [tensor, count] : simulation.non_finite_counts()) {
+    note(fmt::format("calibration met {} NaN or infinite {} in tensor \"{}\" and left them out",
+                     count, count == 1 ? "value" : "values", tensor));
+  }
+  return progress.done;
+}
+
+std::string name_of(const std::string& path) {
+  const fs::path normal = fs::path(path).lexically_normal();
+  return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+}
+
+// Nothing here may differ between runs or machines: the facts are part of results.json.
+Facts facts_of(const Arguments& arguments, const Simulation& simulation,
+               std::int64_t num_calibration_samples, const SweepResult& result) {
+  const std::string calibration =
+      arguments.data.calibration_data.empty()
+          ? "the same data, " + plural(num_calibration_samples, "sample")
+          : name_of(arguments.data.calibration_data) + ", " +
+                plural(num_calibration_samples, "sample");
+  return {
+      {"model", name_of(arguments.model.model)},
+      {"model sha256", simulation.model().content_hash()},
+      {"data", fmt::format("{}, {}{}", name_of(arguments.data.data),
+                           plural(result.num_samples, "sample"), result.complete ? "" : " so far")},
+      {"calibration", calibration},
+      {"bits", arguments.model.bits},
+      {"scheme", arguments.model.scheme},
+      {"rules", arguments.model.rules},
+      {"group", arguments.sweep.group},
+      {"bitsweep", BITSWEEP_VERSION}};
+}
+
+std::vector<SweepGroup> find_groups(const Simulation& simulation, const Arguments& arguments) {
+  std::vector<SweepGroup> groups =
+      arguments.by_operator() ? group_by_operator(simulation) : group_by_quantizer(simulation);
+  if (groups.empty()) {
+    throw Error(ErrorCode::kInvalidModel, "sweep",
+                arguments.model.model + " has nothing to quantize under the rules \"" +
+                    arguments.model.rules + "\"",
+                "see why with `bitsweep inspect`, or choose other --rules");
+  }
+  return groups;
+}
+
+SweepResult measure(Simulation& simulation, SampleSource& samples,
+                    const std::vector<SweepGroup>& groups, const Arguments& arguments,
+                    ProgressReporter& reporter) {
+  SweepOptions options;
+  options.metric = arguments.sweep.metric;
+  options.metric_options = arguments.sweep.metric_options(simulation.model());
+  options.reuse = !arguments.sweep.no_reuse;
+  options.num_threads = arguments.model.num_threads;
+  if (!arguments.sweep.max_memory.empty())
+    options.max_memory_bytes = parse_size(arguments.sweep.max_memory);
+  reporter.begin("sweep", "evaluations", find_metric(options.metric).unit);
+  options.progress = [&reporter](const SweepProgress& progress) {
+    reporter.update(progress);
+    return interrupted();
+  };
+  SweepResult result = bitsweep::sweep(simulation, samples, groups, options);
+  reporter.end();
+  return result;
+}
+
+int run_sweep(const Arguments& arguments) {
+  catch_interrupts();
+  // Whatever the user got wrong shows before the work starts.
+  find_metric(arguments.sweep.metric);
+  const SimulationOptions simulation_options = arguments.model.simulation_options();
+  if (!arguments.sweep.max_memory.empty()) parse_size(arguments.sweep.max_memory);
+  ProgressReporter reporter(parse_progress_style(arguments.sweep.progress), stderr);
+
+  const Model model = Model::load(arguments.model.model);
+  arguments.sweep.metric_options(model);
+  const auto samples =
+      open(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+  const bool same_data = arguments.data.calibration_data.empty();
+  const std::int64_t calibration_limit = same_data && arguments.data.num_calibration_samples < 0
+                                             ? arguments.data.num_samples
+                                             : arguments.data.num_calibration_samples;
+  const auto calibration_samples =
+      open(same_data ? arguments.data.data : arguments.data.calibration_data, model,
+           calibration_limit, arguments.data.batch_size);
+  prepare_output_folder(arguments.sweep.output_folder);
+  if (!samples->unused().empty()) {
+    note(fmt::format("not used, because no model input has the name: {}",
+                     fmt::join(samples->unused(), ", ")));
+  }
+  if (same_data) note("calibrating on the samples of --data; give others with --calibration-data");
+
+  Simulation simulation(model, simulation_options);
+  const std::vector<SweepGroup> groups = find_groups(simulation, arguments);
+  const std::int64_t num_calibration_samples =
+      calibrate(simulation, *calibration_samples, reporter);
+  const SweepResult result = measure(simulation, *samples, groups, arguments, reporter);
+
+  if (result.scores.empty()) {
+    throw Error(ErrorCode::kCancelled, "sweep",
+                "interrupted before the first score, nothing was saved", "");
+  }
+  const std::vector<std::string> details =
+      describe_groups(simulation, result, arguments.by_operator());
+  const Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
+  write_results(arguments.sweep.output_folder, result, details, arguments.by_operator(), facts);
+
+  fmt::print("{}\n", ranking_text(result, details));
+  fmt::print("metric  {}: {}; {} is better\n", result.metric, find_metric(result.metric).summary,
+             result.better == Better::kHigher ? "higher" : "lower");
+  for (const auto& [name, value] : facts) {
+    if (name == "model sha256" || name == "bitsweep") continue;  // for machines
+    fmt::print("{:<8}{}\n", name == "calibration" ? "ranges" : name, value);
+  }
+  fmt::print("cost    {}\n", cost_text(result));
+  const fs::path folder = arguments.sweep.output_folder;
+  fmt::print("saved   {}, {}\n", (folder / "results.json").string(),
+             (folder / "report.html").string());
+  if (result.complete) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr, "interrupted: the scores cover {}; what was measured is saved\n",
+             plural(result.num_samples, "sample"));
+  return kInterruptedExitCode;
+}
+
+}  // namespace
+
+void add_sweep_command(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand(
+      "sweep", "score every quantizer (or operator) of a model by switching it on alone");
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->model.add_to(command);
+  arguments->data.add_to(command);
+  arguments->sweep.add_to(command);
+  command->callback(
+      [action, arguments] { *action = [arguments] { return run_sweep(*arguments); }; });
+}
+
+}  // namespace bitsweep::cli

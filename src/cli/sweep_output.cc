@@ -1,0 +1,93 @@
+#include "sweep_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+
+#include "bitsweep/error.h"
+#include "bitsweep/report.h"
+#include "words.h"
+
+namespace bitsweep::cli {
+namespace {
+
+constexpr std::size_t kRowsShown = 20;
+
+}  // namespace
+
+void prepare_output_folder(const std::filesystem::path& folder) {
+  const auto fail = [&](const std::string& reason) {
+    return Error(ErrorCode::kIo, "sweep",
+                 "the output folder " + folder.string() + " cannot be written: " + reason,
+                 "choose another one with -o");
+  };
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw fail(failure.message());
+  if (!std::filesystem::is_directory(folder)) throw fail("it is a file");
+  const std::filesystem::path probe = folder / ".bitsweep-probe";
+  try {
+    write_text_file(probe, "");
+  } catch (const Error& error) {
+    throw fail(error.what());
+  }
+  std::filesystem::remove(probe, failure);
+}
+
+std::vector<std::string> describe_groups(const Simulation& simulation, const SweepResult& result,
+                                         bool by_operator) {
+  std::map<std::string, std::string> texts;
+  if (by_operator) {
+    for (const OperatorInfo& op : simulation.operators()) texts[op.name] = op.type;
+  } else {
+    for (const TensorReport& row : simulation.describe()) {
+      texts[row.tensor] = row.tied_to.empty() ? row.role + ", " + row.format
+                                              : row.role + ", tied to " + row.tied_to;
+    }
+  }
+  std::vector<std::string> details;
+  for (const SweepScore& score : result.scores) details.push_back(texts[score.name]);
+  return details;
+}
+
+std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details) {
+  Table table({{"rank", true}, {result.metric, true}, {"name"}, {"what"}});
+  for (std::size_t i = 0; i < std::min(kRowsShown, result.scores.size()); ++i) {
+    const SweepScore& score = result.scores[i];
+    table.add(
+        {std::to_string(score.rank), score_text(score.score, result.unit), score.name, details[i]});
+  }
+  std::string text = table.text();
+  if (result.scores.size() > kRowsShown)
+    text += fmt::format("... and {} more\n", result.scores.size() - kRowsShown);
+  return text;
+}
+
+std::string cost_text(const SweepResult& result) {
+  return fmt::format("{}, {}, {:.1f} float passes per sample for {} of {}",
+                     duration_text(result.elapsed_s), plural(result.num_runs, "run"),
+                     result.forward_equivalents,
+                     plural(static_cast<std::int64_t>(result.scores.size()), "score"),
+                     plural(result.num_samples, "sample"));
+}
+
+void write_results(const std::filesystem::path& folder, const SweepResult& result,
+                   const std::vector<std::string>& details, bool by_operator, const Facts& facts) {
+  write_text_file(folder / "results.json", sweep_to_json(result, facts));
+  write_text_file(folder / "run.json", sweep_run_info_to_json(result));
+  SensitivityPage page;
+  page.title = fmt::format("Quantization Sensitivity ({})", result.metric);
+  page.metric = result.metric;
+  page.higher_is_worse = result.better == Better::kLower;
+  for (const SweepScore& score : result.scores) page.scores.emplace_back(score.name, score.score);
+  page.highlight_patterns = default_highlight_patterns();
+  page.details_label = by_operator ? "Operator" : "Quantizer";
+  page.details = details;
+  page.facts = facts;
+  page.facts.emplace_back("cost", cost_text(result));
+  write_sensitivity_page(page, folder / "report.html");
+}
+
+}  // namespace bitsweep::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bitsweep/simulation.h"
+#include "bitsweep/sweep.h"
+
+namespace bitsweep::cli {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+/// Makes the folder and proves that files can be written there. @throws Error(kIo).
+void prepare_output_folder(const std::filesystem::path& folder);
+
+/// What a reader wants beside the name of a group: format of its quantizer, or type of its
+/// operator.
+std::vector<std::string> describe_groups(const Simulation& simulation, const SweepResult& result,
+                                         bool by_operator);
+
+/// The most sensitive groups, and how many more there are.
+std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details);
+
+/// How much work the result took, against re-running the model for every score.
+std::string cost_text(const SweepResult& result);
+
+/// Writes results.json, run.json and report.html. @throws Error(kIo).
+void write_results(const std::filesystem::path& folder, const SweepResult& result,
+                   const std::vector<std::string>& details, bool by_operator, const Facts& facts);
+
+}  // namespace bitsweep::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bitsweep/format.h"
+
+namespace bitsweep::cli {
+
+/// "0.8 s", "12 s", "3 min 20 s", "1 h 05 min".
+std::string duration_text(double seconds);
+
+/// A score with its unit: "23.41 dB", "0.9871".
+std::string score_text(double score, std::string_view unit);
+
+/// "1.24 G", "310 M", "12.5 k", "7": counts such as multiply-accumulates.
+std::string count_text(std::int64_t count);
+
+/// "2 runs", "1 run".
+std::string plural(std::int64_t count, std::string_view noun);
+
+/// Bytes of "800MB", "1.5 GiB", "2G" (1000-based unless "i") or a plain number. @throws
+/// Error(kInvalidArgument).
+std::int64_t parse_size(const std::string& text);
+
+struct Bits {
+  Format parameters;
+  Format activations;
+};
+
+/// "W8A16": integer widths of weights and activations. @throws Error(kInvalidArgument).
+Bits parse_bits(const std::string& text);
+
+/// Rows under headers, columns padded with blanks; the last column is not padded.
+class Table {
+ public:
+  struct Column {
+    std::string header;
+    bool right = false;  ///< numbers
+  };
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string text() const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace bitsweep::cli

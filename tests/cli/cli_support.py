@@ -1,0 +1,90 @@
+"""Small models for the command, and the type of the `run` fixture."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+SAMPLES = 6
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def conv_net(channels: int = 4, blocks: int = 2) -> onnx.ModelProto:
+    """image [n,3,8,8] -> Conv, Relu ... -> GlobalAveragePool -> logits [n,channels,1,1]."""
+    random = np.random.default_rng(7)
+    nodes = []
+    weights = []
+    tensor = "image"
+    width = 3
+    for block in range(blocks):
+        weight = random.standard_normal((channels, width, 3, 3)).astype(np.float32) / 3
+        weights.append(numpy_helper.from_array(weight, f"conv{block}.weight"))
+        bias = random.standard_normal(channels).astype(np.float32)
+        weights.append(numpy_helper.from_array(bias, f"conv{block}.bias"))
+        nodes.append(
+            helper.make_node(
+                "Conv",
+                [tensor, f"conv{block}.weight", f"conv{block}.bias"],
+                [f"conv{block}.out"],
+                name=f"conv{block}",
+                pads=[1, 1, 1, 1],
+            )
+        )
+        nodes.append(
+            helper.make_node(
+                "Relu", [f"conv{block}.out"], [f"relu{block}.out"], name=f"relu{block}"
+            )
+        )
+        tensor = f"relu{block}.out"
+        width = channels
+    nodes.append(helper.make_node("GlobalAveragePool", [tensor], ["logits"], name="pool"))
+    return finish(
+        nodes,
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 8, 8])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", channels, 1, 1])],
+        weights,
+    )
+
+
+def two_input_net() -> onnx.ModelProto:
+    """x [n,4] and mask [n,4] -> y = (x * mask) @ w [n,2]."""
+    random = np.random.default_rng(8)
+    return finish(
+        [
+            helper.make_node("Mul", ["x", "mask"], ["masked"], name="mul"),
+            helper.make_node("MatMul", ["masked", "w"], ["y"], name="matmul"),
+        ],
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4]),
+            helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["n", 4]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        [numpy_helper.from_array(random.standard_normal((4, 2)).astype(np.float32), "w")],
+    )
+
+
+def integer_net() -> onnx.ModelProto:
+    """Nothing to quantize: y = x + x on integers."""
+    return finish(
+        [helper.make_node("Add", ["x", "x"], ["y"], name="add")],
+        [helper.make_tensor_value_info("x", TensorProto.INT64, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.INT64, ["n", 4])],
+        [],
+    )
+
+
+def finish(
+    nodes: list[onnx.NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    outputs: list[onnx.ValueInfoProto],
+    weights: list[onnx.TensorProto],
+) -> onnx.ModelProto:
+    graph = helper.make_graph(nodes, "net", inputs, outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model

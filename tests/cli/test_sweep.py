@@ -1,0 +1,200 @@
+"""bitsweep sweep: results, files, reuse, progress, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from cli_support import SAMPLES, Run, conv_net
+
+
+def results(folder: Path) -> dict:
+    return json.loads((folder / "results.json").read_text())
+
+
+def test_sweep_prints_the_ranking_and_writes_its_files(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out/deep")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "out/deep"
+    found = results(folder)
+    assert found["complete"] is True
+    assert found["num_samples"] == SAMPLES
+    assert found["metric"] == "sqnr"
+    ranking = found["ranking"]
+    assert [row["rank"] for row in ranking] == list(range(1, len(ranking) + 1))
+    scores = [row["score"] for row in ranking]
+    assert scores == sorted(scores)
+    assert {"conv0.weight", "conv1.weight", "image"} <= {row["name"] for row in ranking}
+    for row in ranking[:20]:
+        assert row["name"] in result.stdout
+        assert f"{row['score']:.2f} dB" in result.stdout
+    assert "calibrating on the samples of --data" in result.stderr
+    assert "forward" in (folder / "run.json").read_text()
+    page = (folder / "report.html").read_text()
+    assert "conv0.weight" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "report.html",
+        "results.json",
+        "run.json",
+    ]
+
+
+def test_results_are_the_same_bytes_for_every_run_and_number_of_threads(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    texts = set()
+    for number, threads in enumerate(["1", "1", "2"]):
+        folder = tmp_path / f"out{number}"
+        assert (
+            run("sweep", model, "--data", data, "--threads", threads, "-o", folder).returncode == 0
+        )
+        texts.add((folder / "results.json").read_bytes())
+    assert len(texts) == 1
+
+
+def test_reuse_changes_the_cost_and_not_the_scores(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    for name, flags in (("with", []), ("without", ["--no-reuse"])):
+        assert run("sweep", model, "--data", data, "-o", name, *flags).returncode == 0
+    with_reuse = results(tmp_path / "with")["ranking"]
+    without = results(tmp_path / "without")["ranking"]
+    assert [row["name"] for row in with_reuse] == [row["name"] for row in without]
+    # Other fusions of the runtime change the last bits only.
+    tolerance_db = 1e-3
+    for one, other in zip(with_reuse, without, strict=True):
+        if one["score"] < 80:
+            assert one["score"] == pytest.approx(other["score"], abs=tolerance_db)
+
+
+def test_groups_by_operator_are_named_after_operators(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    result = run("sweep", model, "--data", data, "--group", "op", "-o", "out", "--metric", "mse")
+    assert result.returncode == 0, result.stderr
+    found = results(tmp_path / "out")
+    assert "conv0" in {row["name"] for row in found["ranking"]}
+    scores = [row["score"] for row in found["ranking"]]
+    assert scores == sorted(scores, reverse=True)
+    assert "Conv" in result.stdout
+
+
+def test_samples_and_calibration_data_are_chosen(
+    run: Run, model: Path, data: Path, images: np.ndarray, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "calibration.npz", image=images[:2])
+    result = run(
+        "sweep", model, "--data", data, "--samples", "3",
+        "--calibration-data", "calibration.npz", "-o", "out",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "calibrating on the samples" not in result.stderr
+    assert "calibration.npz, 2 samples" in result.stdout
+    assert results(tmp_path / "out")["num_samples"] == 3
+
+
+def test_every_layout_of_the_same_samples_gives_the_same_scores(
+    run: Run, model: Path, data: Path, images: np.ndarray, tmp_path: Path
+) -> None:
+    np.savez_compressed(tmp_path / "compressed.npz", image=images, label=np.array(["cat"]))
+    for index, image in enumerate(images):
+        (tmp_path / "npy").mkdir(exist_ok=True)
+        np.save(tmp_path / "npy" / f"{index}.npy", np.asfortranarray(image))
+        (tmp_path / "npz").mkdir(exist_ok=True)
+        np.savez(tmp_path / "npz" / f"{index}.npz", image=image[None])
+        folder = tmp_path / "sets" / f"test_data_set_{index}"
+        folder.mkdir(parents=True)
+        tensor = onnx.numpy_helper.from_array(image[None], "image")
+        (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
+    rankings = []
+    for layout in (data, "compressed.npz", "npy", "npz", "sets"):
+        result = run("sweep", model, "--data", layout, "-o", "out")
+        assert result.returncode == 0, result.stderr
+        rankings.append(results(tmp_path / "out")["ranking"])
+    assert all(ranking == rankings[0] for ranking in rankings)
+
+
+def test_unused_arrays_are_named(run: Run, model: Path, images: np.ndarray, tmp_path: Path) -> None:
+    np.savez(tmp_path / "labelled.npz", image=images, label=np.arange(SAMPLES))
+    result = run("sweep", model, "--data", "labelled.npz", "-o", "out")
+    assert result.returncode == 0
+    assert "not used, because no model input has the name: label" in result.stderr
+
+
+def test_json_progress_counts_up_to_the_total(run: Run, model: Path, data: Path) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--progress", "json")
+    lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    assert {line["phase"] for line in lines} == {"calibrate", "sweep"}
+    for phase in ("calibrate", "sweep"):
+        last = [line for line in lines if line["phase"] == phase][-1]
+        assert last["done"] == last["total"] > 0
+
+
+def test_no_progress_and_no_bar_outside_a_terminal(run: Run, model: Path, data: Path) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--progress", "none")
+    assert all(line.startswith("note: ") for line in result.stderr.splitlines())
+    assert "\r" not in run("sweep", model, "--data", data, "-o", "out").stderr
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> list[str]:
+    """A sweep that takes far longer than the test waits."""
+    onnx.save(conv_net(channels=48, blocks=12), tmp_path / "long.onnx")
+    random = np.random.default_rng(1)
+    np.savez(
+        tmp_path / "long.npz", image=random.standard_normal((4000, 3, 8, 8)).astype(np.float32)
+    )
+    return ["sweep", "long.onnx", "--data", "long.npz", "--calibration-samples", "2", "-o", "out"]
+
+
+def wait_for(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return
+    pytest.fail(f"the command ended without writing {words!r}")
+
+
+def test_interrupt_saves_what_was_measured_and_exits_with_130(
+    command: Path, environment: dict[str, str], long_run: list[str], tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [command, *long_run, "--progress", "json"],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    # Some samples are through all states.
+    wait_for(process, '"worst"')
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopping after the running evaluations" in stderr
+    assert "what was measured is saved" in stderr
+    found = results(tmp_path / "out")
+    assert found["complete"] is False
+    assert 0 < found["num_samples"] < 4000
+    assert found["ranking"][0]["name"] in stdout
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_second_interrupt_quits_at_once(
+    command: Path, environment: dict[str, str], long_run: list[str], tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [command, *long_run, "--progress", "json", "--no-reuse"],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_for(process, '"phase"')
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130

@@ -1,0 +1,70 @@
+"""Help, version, lists, and command lines that make no sense."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_support import Run
+
+
+def test_version_and_help_end_with_success(run: Run) -> None:
+    assert run("--version").stdout.startswith("bitsweep ")
+    for arguments in (
+        ["--help"],
+        ["sweep", "--help"],
+        ["inspect", "--help"],
+        ["metrics", "--help"],
+    ):
+        result = run(*arguments)
+        assert result.returncode == 0
+        assert "Usage: bitsweep" in result.stdout
+
+
+def test_metrics_lists_every_metric_with_unit_and_direction(run: Run) -> None:
+    table = run("metrics").stdout
+    rows = json.loads(run("metrics", "--json").stdout)
+    assert {row["name"] for row in rows} >= {"sqnr", "psnr", "topk_logit_psnr", "mse", "kl"}
+    for row in rows:
+        assert row["name"] in table
+        assert row["summary"] in table
+        assert row["better"] in ("higher", "lower")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "no command is given; use one of: sweep, inspect, metrics"),
+        (["sweeep"], 'no command is named "sweeep"'),
+        (["sweep"], "required"),
+        (["sweep", "m.onnx", "-o", "out"], "--data is required"),
+        (["sweep", "m.onnx", "--data", "d.npz"], "--output is required"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--group", "layer"], "layer not in {"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--samples", "0"], "--samples"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--typo"], "--typo"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--bits", "8x8"], "no choice of bit-widths"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--bits", "W1A8"], "1"),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--max-memory", "lots"], "800MB"),
+        (
+            ["sweep", "m.onnx", "--data", "d", "-o", "o", "--metric", "snr"],
+            "use one of: cosine, kl",
+        ),
+        (["sweep", "m.onnx", "--data", "d", "-o", "o", "--scheme", "tff"], "tff"),
+    ],
+)
+def test_wrong_command_line_exits_with_2_and_one_line(
+    run: Run, arguments: list[str], words: str
+) -> None:
+    result = run(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+
+
+def test_unknown_output_name_lists_the_outputs(run: Run, model: Path, data: Path) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--outputs", "probabilities")
+    assert result.returncode == 2
+    assert 'no output "probabilities"; choose among: logits' in result.stderr
