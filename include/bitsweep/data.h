@@ -49,4 +49,4 @@ std::unique_ptr<DataSource> open_samples(const std::filesystem::path& path, cons
 /// @throws Error(kNotFound | kInvalidData | kIo).
 Tensor read_npy(const std::filesystem::path& path);
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -10,7 +10,8 @@
 
 namespace BITSWEEP_EXPORT bitsweep {
 
-/// How many encodings a tensor has: one (axis absent), one per channel, or one per block along a second axis.
+/// How many encodings a tensor has: one (axis absent), one per channel, or one per block along a
+/// second axis.
 struct Granularity {
   int channel_axis = -1;  ///< -1: per tensor
   int block_axis = -1;    ///< -1: no blocks
@@ -21,11 +22,12 @@ struct Granularity {
   bool operator==(const Granularity&) const = default;
 };
 
-/// Affine map of one grid cell between reals and integers: real = delta * (q + offset), q in [0, N].
+/// Affine map of one grid cell between reals and integers: real = delta * (q + offset), q in [0,
+/// N].
 ///
-/// Units: `min`, `max`, `delta` in tensor units; `delta` > 0 is one integer step; `offset` is an integer <= 0, minus the
-/// zero point on the unsigned grid. For 8-bit floats `delta` is the scale and `offset` 0.
-/// Source: Jacob et al. 2018, Integer-Arithmetic-Only Inference, eq. 1.
+/// Units: `min`, `max`, `delta` in tensor units; `delta` > 0 is one integer step; `offset` is an
+/// integer <= 0, minus the zero point on the unsigned grid. For 8-bit floats `delta` is the scale
+/// and `offset` 0. Source: Jacob et al. 2018, Integer-Arithmetic-Only Inference, eq. 1.
 struct AffineEncoding {
   double min = 0.0;
   double max = 0.0;
@@ -36,8 +38,8 @@ struct AffineEncoding {
 
 /// Encodings of one tensor: `cells` in row-major order over the encoding grid.
 ///
-/// Shapes: `grid` is empty per tensor; else it has the tensor's rank, with dim(axis) on the channel axis, the number of
-/// blocks on the block axis and 1 elsewhere.
+/// Shapes: `grid` is empty per tensor; else it has the tensor's rank, with dim(axis) on the channel
+/// axis, the number of blocks on the block axis and 1 elsewhere.
 struct Encoding {
   Format format;
   Granularity granularity;
@@ -52,11 +54,13 @@ struct AffineOptions {
   bool symmetric = false;           ///< zero point fixed in the middle of the grid
   bool strict_symmetric = false;    ///< drops the most negative code; only with symmetric
   bool unsigned_symmetric = false;  ///< offset 0 when no value is negative; only with symmetric
-  double zero_point_shift = 0.0;    ///< 0 or 0.5 steps; only 2-bit symmetric, not strict, not unsigned
+  double zero_point_shift =
+      0.0;  ///< 0 or 0.5 steps; only 2-bit symmetric, not strict, not unsigned
 };
 
 /// Smallest encoding of the grid that covers [min, max] and represents 0 exactly.
-/// @throws Error(kInvalidArgument) when a bound is NaN, min > max, or the options exclude one another.
+/// @throws Error(kInvalidArgument) when a bound is NaN, min > max, or the options exclude one
+/// another.
 AffineEncoding make_encoding(double min, double max, const AffineOptions& options);
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

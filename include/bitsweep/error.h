@@ -37,4 +37,4 @@ class Error : public std::runtime_error {
   std::string fix_;
 };
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -31,16 +31,19 @@ enum class ExternalData { kAuto, kNever, kAlways };
 
 struct SaveOptions {
   ExternalData external_data = ExternalData::kAuto;
-  /// Bytes of tensor data above which kAuto moves tensors to "<file>.data". Source: protobuf's 2 GiB message limit.
+  /// Bytes of tensor data above which kAuto moves tensors to "<file>.data". Source: protobuf's 2
+  /// GiB message limit.
   std::int64_t inline_limit_bytes = std::int64_t{1} << 30;
 };
 
-/// An ONNX model: IR version 3 to the newest, opset 7 to the newest. Immutable once loaded; copies share the data.
+/// An ONNX model: IR version 3 to the newest, opset 7 to the newest. Immutable once loaded; copies
+/// share the data.
 ///
 /// External data is memory-mapped and never copied.
 class Model {
  public:
-  /// @throws Error(kNotFound | kIo | kInvalidModel): missing, unreadable, truncated or not ONNX; missing external data.
+  /// @throws Error(kNotFound | kIo | kInvalidModel): missing, unreadable, truncated or not ONNX;
+  /// missing external data.
   static Model load(const std::filesystem::path& path);
 
   /// Parses a serialized ModelProto; the bytes are copied. `base_dir` resolves external data.
@@ -69,4 +72,4 @@ class Model {
   std::shared_ptr<const Impl> impl_;
 };
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

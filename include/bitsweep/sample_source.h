@@ -17,4 +17,4 @@ class SampleSource {
   virtual std::int64_t size() const { return -1; }
 };
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -28,7 +28,7 @@ struct SimulationOptions {
   Scheme scheme = Scheme::kMinMax;
   std::string rules = "default";  ///< alias or path of a rules file
   std::vector<std::string> providers = {"CPUExecutionProvider"};
-  int num_threads = 0;  ///< threads of one run; 0: one per core
+  int num_threads = 0;                ///< threads of one run; 0: one per core
   std::filesystem::path ort_library;  ///< libonnxruntime to open; empty: searched
   std::vector<std::filesystem::path> custom_op_libraries;
 };
@@ -47,7 +47,7 @@ struct TensorReport {
 struct OperatorInfo {
   std::string name;
   std::string type;
-  std::vector<std::string> inputs;      ///< tensor names, statics included
+  std::vector<std::string> inputs;  ///< tensor names, statics included
   std::vector<std::string> outputs;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< (tensor, kind)
   std::int64_t macs = 0;  ///< multiply-accumulates of one sample; 0 before shapes were observed
@@ -58,8 +58,8 @@ struct OperatorInfo {
 /// The model given stays untouched. Runs use the quantizers' current settings. Not thread-safe.
 class Simulation {
  public:
-  /// @throws Error(kInvalidModel | kRuntime | kInvalidArgument): ONNX Runtime refuses the model, a library or provider
-  /// is missing, the model already holds Q/DQ nodes.
+  /// @throws Error(kInvalidModel | kRuntime | kInvalidArgument): ONNX Runtime refuses the model, a
+  /// library or provider is missing, the model already holds Q/DQ nodes.
   explicit Simulation(Model model, SimulationOptions options = {});
   ~Simulation();
   Simulation(Simulation&&) noexcept;
@@ -72,7 +72,8 @@ class Simulation {
   const std::vector<std::string>& tensor_names() const;
   const std::vector<std::string>& parameter_names() const;
   const std::vector<std::string>& activation_names() const;
-  /// Producer-less non-parameter tensors among the activations (graph inputs and constants met as inputs).
+  /// Producer-less non-parameter tensors among the activations (graph inputs and constants met as
+  /// inputs).
   const std::vector<std::string>& input_quantizer_names() const;
 
   /// Quantizer of a tensor; tied tensors give the same object. @throws Error(kNotFound).
@@ -87,8 +88,8 @@ class Simulation {
   /// Checks names, types, ranks and fixed dimensions of a sample. @throws Error(kInvalidData).
   void check_feed(const Feed& feed) const;
 
-  /// Outputs (file order) of the model with the enabled quantizers. Inside a calibration: observes and returns the
-  /// outputs of the model with quantized parameters.
+  /// Outputs (file order) of the model with the enabled quantizers. Inside a calibration: observes
+  /// and returns the outputs of the model with quantized parameters.
   /// @throws Error(kNotReady) when an enabled quantizer has no encoding.
   std::vector<Tensor> run(const Feed& feed);
   /// Outputs of the float model.
@@ -102,11 +103,13 @@ class Simulation {
   /// Tensors in which calibration met NaN or infinite values, with their number.
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
 
-  /// Between begin and end, run() recognises samples by content and reuses the float pass of each: a state then costs
-  /// little more than what lies behind its first change. For metrics of the user's own, which call run() themselves.
-  /// `states`: the sets of tensors that will be enabled together, so that the network is cut at the right places.
-  /// `max_memory_bytes`: for sessions and kept samples; 0: half of the machine's memory.
-  void begin_reuse(const std::vector<std::vector<std::string>>& states, std::int64_t max_memory_bytes = 0);
+  /// Between begin and end, run() recognises samples by content and reuses the float pass of each:
+  /// a state then costs little more than what lies behind its first change. For metrics of the
+  /// user's own, which call run() themselves. `states`: the sets of tensors that will be enabled
+  /// together, so that the network is cut at the right places. `max_memory_bytes`: for sessions and
+  /// kept samples; 0: half of the machine's memory.
+  void begin_reuse(const std::vector<std::vector<std::string>>& states,
+                   std::int64_t max_memory_bytes = 0);
   void end_reuse();
 
   /// For the modules of the library.
@@ -123,4 +126,4 @@ class Simulation {
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts_;
 };
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

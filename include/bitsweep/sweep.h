@@ -33,11 +33,22 @@ struct SweepProgress {
 struct SweepOptions {
   std::string metric = "sqnr";
   MetricOptions metric_options;
-  bool reuse = true;      ///< false: every state re-runs the whole simulated model (for tests and comparisons)
-  int num_threads = 0;    ///< states evaluated at the same time; 0: one per core
-  std::int64_t max_memory_bytes = 0;  ///< for sessions and boundaries; 0: half of the machine's memory
+  bool reuse =
+      true;  ///< false: every state re-runs the whole simulated model (for tests and comparisons)
+  int num_threads = 0;     ///< states evaluated at the same time; 0: one per core
+  std::uint64_t seed = 0;  ///< of the bootstrap
+  std::int64_t max_memory_bytes =
+      0;  ///< for sessions and boundaries; 0: half of the machine's memory
   /// Returns true to stop early; the result then holds what is done so far.
   std::function<bool(const SweepProgress&)> progress;
+};
+
+/// How well the samples pin a score down: standard error and 95% interval by bootstrap over the
+/// samples, in the score's unit.
+struct ScoreInterval {
+  double standard_error = 0.0;
+  double low = 0.0;
+  double high = 0.0;
 };
 
 /// One row: how the model scores with only this group quantized.
@@ -46,6 +57,9 @@ struct SweepScore {
   double score = 0.0;
   std::int64_t rank = 0;  ///< 1 = most sensitive
   std::vector<double> per_sample;
+  std::optional<ScoreInterval> interval;  ///< absent with fewer than two samples
+  bool tied_with_next =
+      false;  ///< the samples leave open which of this and the next row is more sensitive
 };
 
 struct SweepResult {
@@ -54,23 +68,25 @@ struct SweepResult {
   Better better = Better::kHigher;
   std::vector<SweepScore> scores;  ///< most sensitive first; ties keep group order
   std::int64_t num_samples = 0;
-  bool complete = true;            ///< false: stopped by the user
-  double forward_equivalents = 0.0;  ///< cost of all runs of one sample in units of one float pass, by operator cost
+  bool complete = true;  ///< false: stopped by the user
+  double forward_equivalents =
+      0.0;  ///< cost of all runs of one sample in units of one float pass, by operator cost
   std::int64_t num_runs = 0;
   double elapsed_s = 0.0;
 };
 
-/// Groups of the simulation's enabled quantizers: one per quantizer, or one per operator that owns them.
+/// Groups of the simulation's enabled quantizers: one per quantizer, or one per operator that owns
+/// them.
 std::vector<SweepGroup> group_by_quantizer(const Simulation& simulation);
 std::vector<SweepGroup> group_by_operator(const Simulation& simulation);
 
-/// Tensor -> operator that owns its quantizer: the one it is a parameter of, else the one that makes it, else its first
-/// reader. Tensors of no operator are left out.
+/// Tensor -> operator that owns its quantizer: the one it is a parameter of, else the one that
+/// makes it, else its first reader. Tensors of no operator are left out.
 std::map<std::string, std::string> operator_of_tensor(const Simulation& simulation);
 
 /// Scores every group by enabling it alone; the quantizers' switches are put back on every exit.
 /// @throws Error(kNotReady) without groups or with an uncalibrated quantizer.
-SweepResult sweep(Simulation& simulation, SampleSource& samples, const std::vector<SweepGroup>& groups,
-                  const SweepOptions& options = {});
+SweepResult sweep(Simulation& simulation, SampleSource& samples,
+                  const std::vector<SweepGroup>& groups, const SweepOptions& options = {});
 
-}  // namespace bitsweep
+}  // namespace BITSWEEP_EXPORT bitsweep

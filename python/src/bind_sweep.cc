@@ -1,6 +1,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -238,11 +239,19 @@ void bind_sweep(nb::module_& m) {
       .def_ro("worst", &SweepProgress::worst)
       .def_ro("worst_score", &SweepProgress::worst_score);
 
+  nb::class_<ScoreInterval>(m, "ScoreInterval", "Bootstrap over the samples, in the score's unit.")
+      .def_ro("standard_error", &ScoreInterval::standard_error)
+      .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
+      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.");
+
   nb::class_<SweepScore>(m, "SweepScore", "Score of one group.")
       .def_ro("name", &SweepScore::name)
       .def_ro("score", &SweepScore::score)
       .def_ro("rank", &SweepScore::rank)
       .def_ro("per_sample", &SweepScore::per_sample)
+      .def_ro("interval", &SweepScore::interval, "None with fewer than two samples.")
+      .def_ro("tied_with_next", &SweepScore::tied_with_next,
+              "The samples leave open which of this and the next row is more sensitive.")
       .def("__repr__", [](const SweepScore& s) {
         return std::to_string(s.rank) + ". " + s.name + ": " + std::to_string(s.score);
       });

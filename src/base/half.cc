@@ -9,7 +9,8 @@ float half_to_float(std::uint16_t bits) {
   const std::uint32_t exponent = (bits >> 10) & 0x1FU;
   std::uint32_t mantissa = bits & 0x3FFU;
   if (exponent == 0x1FU) return std::bit_cast<float>(sign | 0x7F800000U | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   if (mantissa == 0) return std::bit_cast<float>(sign);
   // Subnormal: value = mantissa * 2^-24, exact in binary32.
   const float value = static_cast<float>(mantissa) * 0x1p-24F;
@@ -21,9 +22,11 @@ std::uint16_t float_to_half(float value) {
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return static_cast<std::uint16_t>(sign | 0x7E00U);
-  if (magnitude >= 0x477FF000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // rounds to 65536 or beyond
+  if (magnitude >= 0x477FF000U)
+    return static_cast<std::uint16_t>(sign | 0x7C00U);  // rounds to 65536 or beyond
   if (magnitude < 0x38800000U) {
-    // Below the smallest normal half: adding 0.5 lines the mantissa up at 2^-24, rounding to nearest even in hardware.
+    // Below the smallest normal half: adding 0.5 lines the mantissa up at 2^-24, rounding to
+    // nearest even in hardware.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(aligned) - 0x3F000000U));
   }
@@ -32,7 +35,9 @@ std::uint16_t float_to_half(float value) {
   return static_cast<std::uint16_t>(sign | (rounded >> 13));
 }
 
-float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float bfloat16_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 std::uint16_t float_to_bfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);

@@ -19,11 +19,14 @@ struct TypeRow {
 
 // Index = number in TensorProto.DataType.
 constexpr std::array<TypeRow, 29> kTypes = {{
-    {"undefined", 0}, {"float32", 32}, {"uint8", 8}, {"int8", 8}, {"uint16", 16}, {"int16", 16}, {"int32", 32},
-    {"int64", 64}, {"string", 0}, {"bool", 8}, {"float16", 16}, {"float64", 64}, {"uint32", 32}, {"uint64", 64},
-    {"complex64", 64}, {"complex128", 128}, {"bfloat16", 16}, {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8},
-    {"float8e5m2", 8}, {"float8e5m2fnuz", 8}, {"uint4", 4}, {"int4", 4}, {"float4e2m1", 4}, {"float8e8m0", 8},
-    {"uint2", 2}, {"int2", 2}, {"float6e2m3", 6}, {"float6e3m2", 6},
+    {"undefined", 0},      {"float32", 32},     {"uint8", 8},          {"int8", 8},
+    {"uint16", 16},        {"int16", 16},       {"int32", 32},         {"int64", 64},
+    {"string", 0},         {"bool", 8},         {"float16", 16},       {"float64", 64},
+    {"uint32", 32},        {"uint64", 64},      {"complex64", 64},     {"complex128", 128},
+    {"bfloat16", 16},      {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
+    {"float8e5m2fnuz", 8}, {"uint4", 4},        {"int4", 4},           {"float4e2m1", 4},
+    {"float8e8m0", 8},     {"uint2", 2},        {"int2", 2},           {"float6e2m3", 6},
+    {"float6e3m2", 6},
 }};
 
 const TypeRow& row(DataType type) {
@@ -67,12 +70,14 @@ Tensor Tensor::allocate(DataType type, Shape shape) {
   const std::size_t bytes = (t.size_bytes() + kAlignment) / kAlignment * kAlignment;
   void* buffer = std::aligned_alloc(kAlignment, bytes);
   if (buffer == nullptr) throw std::bad_alloc();
-  t.data_ = std::shared_ptr<const void>(buffer, [](const void* p) { std::free(const_cast<void*>(p)); });
+  t.data_ =
+      std::shared_ptr<const void>(buffer, [](const void* p) { std::free(const_cast<void*>(p)); });
   t.writable_ = true;
   return t;
 }
 
-Tensor Tensor::borrow(DataType type, Shape shape, const void* data, std::shared_ptr<const void> owner) {
+Tensor Tensor::borrow(DataType type, Shape shape, const void* data,
+                      std::shared_ptr<const void> owner) {
   Tensor t;
   t.type_ = type;
   t.shape_ = std::move(shape);
@@ -82,14 +87,16 @@ Tensor Tensor::borrow(DataType type, Shape shape, const void* data, std::shared_
 
 void* Tensor::mutable_data() {
   if (!writable_) {
-    throw Error(ErrorCode::kInvalidArgument, "tensor", "a borrowed buffer must not be written", "copy it first");
+    throw Error(ErrorCode::kInvalidArgument, "tensor", "a borrowed buffer must not be written",
+                "copy it first");
   }
   return const_cast<void*>(data_.get());
 }
 
 std::span<const float> Tensor::floats() const {
   if (type_ != DataType::kFloat) {
-    throw Error(ErrorCode::kInvalidArgument, "tensor", "elements are " + std::string(data_type_name(type_)) + ", not float32",
+    throw Error(ErrorCode::kInvalidArgument, "tensor",
+                "elements are " + std::string(data_type_name(type_)) + ", not float32",
                 "convert with to_float()");
   }
   return {static_cast<const float*>(data()), static_cast<std::size_t>(size())};
@@ -112,7 +119,8 @@ Tensor Tensor::to_float() const {
     const auto* from = static_cast<const double*>(data());
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(from[i]);
   } else {
-    throw Error(ErrorCode::kInvalidArgument, "tensor", "cannot read " + std::string(data_type_name(type_)) + " as float32",
+    throw Error(ErrorCode::kInvalidArgument, "tensor",
+                "cannot read " + std::string(data_type_name(type_)) + " as float32",
                 "choose a floating-point tensor");
   }
   return out;
@@ -120,7 +128,8 @@ Tensor Tensor::to_float() const {
 
 bool Tensor::equal_bits(const Tensor& other) const {
   return type_ == other.type_ && shape_ == other.shape_ &&
-         (data() == other.data() || size_bytes() == 0 || std::memcmp(data(), other.data(), size_bytes()) == 0);
+         (data() == other.data() || size_bytes() == 0 ||
+          std::memcmp(data(), other.data(), size_bytes()) == 0);
 }
 
 }  // namespace bitsweep

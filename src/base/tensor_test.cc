@@ -45,11 +45,11 @@ TEST(Half, EveryHalfSurvivesTheWayToFloatAndBack) {
 }
 
 TEST(Half, RoundsToNearestEvenAndOverflowsToInfinity) {
-  EXPECT_EQ(float_to_half(1.0F + 0x1p-11F), 0x3C00);          // tie to even
-  EXPECT_EQ(float_to_half(1.0F + 0x1.8p-10F), 0x3C02);        // tie to even, upwards
+  EXPECT_EQ(float_to_half(1.0F + 0x1p-11F), 0x3C00);    // tie to even
+  EXPECT_EQ(float_to_half(1.0F + 0x1.8p-10F), 0x3C02);  // tie to even, upwards
   EXPECT_EQ(float_to_half(65520.0F), 0x7C00);
   EXPECT_EQ(float_to_half(65519.0F), 0x7BFF);
-  EXPECT_EQ(float_to_half(0x1p-25F), 0);                       // half of the smallest subnormal ties to zero
+  EXPECT_EQ(float_to_half(0x1p-25F), 0);  // half of the smallest subnormal ties to zero
   EXPECT_EQ(float_to_bfloat16(1.0F + 0x1p-8F), 0x3F80);
 }
 

@@ -26,8 +26,14 @@ std::string sweep_to_json(const SweepResult& result,
   Json ranking = Json::array();
   Json per_sample = Json::object();
   for (const SweepScore& row : result.scores) {
-    ranking.push_back(
-        {{"rank", row.rank}, {"name", row.name}, {"score", report::json_number(row.score)}});
+    Json& entry = ranking.emplace_back(
+        Json{{"rank", row.rank}, {"name", row.name}, {"score", report::json_number(row.score)}});
+    if (row.interval) {
+      entry["standard_error"] = report::json_number(row.interval->standard_error);
+      entry["interval_95"] = {report::json_number(row.interval->low),
+                              report::json_number(row.interval->high)};
+      entry["tied_with_next"] = row.tied_with_next;
+    }
     Json& scores = per_sample[row.name] = Json::array();
     for (const double score : row.per_sample) scores.push_back(report::json_number(score));
   }

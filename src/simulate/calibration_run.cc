@@ -17,11 +17,13 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
     before_.emplace_back(q, q->snapshot());
     q->reset_statistics();
   }
-  // Constants need no run: a parameter is ready at once, a constant operand adds its values to the statistics.
+  // Constants need no run: a parameter is ready at once, a constant operand adds its values to the
+  // statistics.
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
     Quantizer& q = *engine.quantizer(s);
-    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() || q.frozen()) continue;
+    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() || q.frozen())
+      continue;
     const Tensor value = engine.graph().static_value(site.tensor);
     q.observe(value);
     if (q.num_non_finite() == value.size() && engine.sites_of({&q}).size() == 1) {
@@ -31,7 +33,8 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
     Quantizer& q = *engine.quantizer(s);
-    const bool parameter = site.role == graph::TensorRole::kParameter && engine.graph().tensor(site.tensor).is_static;
+    const bool parameter =
+        site.role == graph::TensorRole::kParameter && engine.graph().tensor(site.tensor).is_static;
     if (parameter && q.format().needs_encoding() && !q.frozen()) q.compute_encoding();
   }
 }
@@ -58,12 +61,16 @@ void CalibrationRun::finish() {
     }
     const std::string name = engine_.graph().tensor(site.tensor).name;
     if (num_samples_ == 0) {
-      throw Error(ErrorCode::kNotReady, "calibrate", "no sample was run, so \"" + name + "\" has no range",
+      throw Error(ErrorCode::kNotReady, "calibrate",
+                  "no sample was run, so \"" + name + "\" has no range",
                   "give at least one sample");
     }
-    throw Error(ErrorCode::kNotReady, "calibrate", "tensor \"" + name + "\" got no finite value in " +
-                std::to_string(num_samples_) + " samples" +
-                (q.num_non_finite() > 0 ? " (" + std::to_string(q.num_non_finite()) + " values were NaN or infinite)" : ""),
+    throw Error(ErrorCode::kNotReady, "calibrate",
+                "tensor \"" + name + "\" got no finite value in " + std::to_string(num_samples_) +
+                    " samples" +
+                    (q.num_non_finite() > 0 ? " (" + std::to_string(q.num_non_finite()) +
+                                                  " values were NaN or infinite)"
+                                            : ""),
                 "check the input preprocessing, or disable its quantizer");
   }
   adjust_weight_scales(engine_);
@@ -81,7 +88,8 @@ void CalibrationRun::abort() {
 std::vector<std::pair<std::string, std::int64_t>> CalibrationRun::non_finite_counts() const {
   std::vector<std::pair<std::string, std::int64_t>> counts;
   for (const auto& [quantizer, snapshot] : before_) {
-    if (quantizer->num_non_finite() > 0) counts.emplace_back(quantizer->name(), quantizer->num_non_finite());
+    if (quantizer->num_non_finite() > 0)
+      counts.emplace_back(quantizer->name(), quantizer->num_non_finite());
   }
   return counts;
 }

@@ -13,14 +13,16 @@ namespace bitsweep::simulate {
 
 class Engine;
 
-/// One calibration: parameters first from their values, then activations observed sample by sample behind quantized
-/// parameters. Until finish(), abort() puts every quantizer back. Source: spec of the reference, quantizers section 6.
+/// One calibration: parameters first from their values, then activations observed sample by sample
+/// behind quantized parameters. Until finish(), abort() puts every quantizer back. Source: spec of
+/// the reference, quantizers section 6.
 class CalibrationRun {
  public:
   explicit CalibrationRun(Engine& engine);
 
   std::vector<Tensor> observe(const Feed& feed);
-  /// Statistics -> encodings. @throws Error(kNotReady) naming the first tensor that saw no finite value.
+  /// Statistics -> encodings. @throws Error(kNotReady) naming the first tensor that saw no finite
+  /// value.
   void finish();
   void abort();
 
@@ -31,7 +33,8 @@ class CalibrationRun {
   void leave_in_float(int site, const std::string& why);
 
   Engine& engine_;
-  std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>> before_;
+  std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
+      before_;
   std::int64_t num_samples_ = 0;
 };
 

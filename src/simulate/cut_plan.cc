@@ -8,8 +8,9 @@
 namespace bitsweep::simulate {
 namespace {
 
-// Measured with ONNX Runtime 1.32 on a mobile CNN, a ResNet and a transformer encoder: making a session takes 2.3 to 12
-// float passes of what it holds, a boundary re-layout about 3 % of a pass per state.
+// Measured with ONNX Runtime 1.32 on a mobile CNN, a ResNet and a transformer encoder: making a
+// session takes 2.3 to 12 float passes of what it holds, a boundary re-layout about 3 % of a pass
+// per state.
 constexpr double kSessionCreation = 6.0;
 constexpr double kBoundary = 0.02;
 // Part of a span's cost that its quantizer and the lost fusions around it add.
@@ -33,12 +34,16 @@ class Planner {
     double price = 0.0;  // float passes per byte
     CutPlan plan = best(price);
     // Doubling the price reaches any limit: without a cut nothing but the network itself is held.
-    for (int i = 0; i < 60 && options_.memory_bytes > 0 && plan.memory_bytes > options_.memory_bytes && !plan.cuts.empty(); ++i) {
+    for (int i = 0; i < 60 && options_.memory_bytes > 0 &&
+                    plan.memory_bytes > options_.memory_bytes && !plan.cuts.empty();
+         ++i) {
       price = price == 0.0 ? 1e-12 : price * 2.0;
       plan = best(price);
     }
     const double spans = span_bytes(plan.cuts);
-    plan.optimize_spans = options_.memory_bytes == 0 || static_cast<double>(plan.memory_bytes) + spans <= static_cast<double>(options_.memory_bytes);
+    plan.optimize_spans =
+        options_.memory_bytes == 0 || static_cast<double>(plan.memory_bytes) + spans <=
+                                          static_cast<double>(options_.memory_bytes);
     if (plan.optimize_spans) plan.memory_bytes += static_cast<std::int64_t>(spans);
     return plan;
   }
@@ -59,23 +64,28 @@ class Planner {
   void collect_candidates() {
     const NodeOrder& order = engine_.order();
     std::vector<double> weight_bytes(static_cast<std::size_t>(order.size()) + 1, 0.0);
-    for (graph::TensorId t = 0; t < static_cast<graph::TensorId>(engine_.graph().tensors().size()); ++t) {
+    for (graph::TensorId t = 0; t < static_cast<graph::TensorId>(engine_.graph().tensors().size());
+         ++t) {
       const graph::TensorInfo& info = engine_.graph().tensor(t);
       if (!info.is_static || order.last_read(t) < 0 || !info.shape) continue;
       // A weight is in every suffix that starts at or before its last reader.
       weight_bytes[static_cast<std::size_t>(order.last_read(t))] +=
-          static_cast<double>(num_elements(*info.shape)) * static_cast<double>(data_type_size(info.type));
+          static_cast<double>(num_elements(*info.shape)) *
+          static_cast<double>(data_type_size(info.type));
     }
     bytes_behind_.assign(weight_bytes.size() + 1, 0.0);
     for (int p = order.size(); p >= 0; --p) {
-      bytes_behind_[static_cast<std::size_t>(p)] = bytes_behind_[static_cast<std::size_t>(p) + 1] + weight_bytes[static_cast<std::size_t>(p)];
+      bytes_behind_[static_cast<std::size_t>(p)] = bytes_behind_[static_cast<std::size_t>(p) + 1] +
+                                                   weight_bytes[static_cast<std::size_t>(p)];
     }
     const auto add = [&](int position) {
-      candidates_.push_back({position, engine_.cost(0, position), bytes_behind_[static_cast<std::size_t>(position)]});
+      candidates_.push_back(
+          {position, engine_.cost(0, position), bytes_behind_[static_cast<std::size_t>(position)]});
     };
     add(0);
     for (const graph::CutCandidate& cut : graph::cut_candidates(engine_.graph())) {
-      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live)) add(cut.position);
+      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live))
+        add(cut.position);
     }
     add(order.size());
   }
@@ -95,13 +105,16 @@ class Planner {
 
   // Cost of all that depends on `from` and `to` being neighbouring cuts.
   double step(const Candidate& from, const Candidate& to, double price) const {
-    const double creation = kSessionCreation / static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
+    const double creation =
+        kSessionCreation / static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
     const double span = kSpanOverhead + creation;
     const double starts = count_between(firsts_, from.position, to.position);
     const double ends = count_between(lasts_, from.position, to.position);
     double cost = -span * from.before * starts + (span - 1.0) * to.before * ends;
     const bool is_cut = to.position < engine_.order().size();
-    if (is_cut && ends > 0) cost += (1.0 - to.before) * (1.0 + creation) + kBoundary * (ends + 1.0) + price * to.bytes_behind;
+    if (is_cut && ends > 0)
+      cost +=
+          (1.0 - to.before) * (1.0 + creation) + kBoundary * (ends + 1.0) + price * to.bytes_behind;
     if (is_cut && ends == 0) cost += kBoundary + price * to.bytes_behind;
     return cost;
   }
@@ -121,7 +134,9 @@ class Planner {
       }
     }
     CutPlan plan;
-    double bytes = 2.0 * candidates_.front().bytes_behind;  // the float pass, and the fake-quantized weights of all states
+    double bytes =
+        2.0 * candidates_.front()
+                  .bytes_behind;  // the float pass, and the fake-quantized weights of all states
     for (std::size_t j = previous[n - 1]; j > 0; j = previous[j]) {
       plan.cuts.push_back(candidates_[j].position);
       bytes += candidates_[j].bytes_behind;
@@ -132,7 +147,8 @@ class Planner {
     for (const int cut : plan.cuts) plan.cost_per_sample += 1.0 - engine_.cost(0, cut);
     for (const auto& [first, last] : ranges_) {
       const auto [a, b] = cuts_around(plan.cuts, first, last);
-      plan.cost_per_sample += engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
+      plan.cost_per_sample +=
+          engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
     }
     plan.memory_bytes = static_cast<std::int64_t>(bytes);
     return plan;
@@ -141,7 +157,8 @@ class Planner {
   std::pair<int, int> cuts_around(const Cuts& cuts, int first, int last) const {
     const auto from = std::upper_bound(cuts.begin(), cuts.end(), first);
     const auto to = std::upper_bound(cuts.begin(), cuts.end(), last);
-    return {from == cuts.begin() ? 0 : *(from - 1), to == cuts.end() ? engine_.order().size() : *to};
+    return {from == cuts.begin() ? 0 : *(from - 1),
+            to == cuts.end() ? engine_.order().size() : *to};
   }
 
   // Weights that the states' own sessions would pack.
@@ -149,7 +166,8 @@ class Planner {
     double bytes = 0.0;
     for (const auto& [first, last] : ranges_) {
       const auto [a, b] = cuts_around(cuts, first, last);
-      bytes += bytes_behind_[static_cast<std::size_t>(a)] - bytes_behind_[static_cast<std::size_t>(b)];
+      bytes +=
+          bytes_behind_[static_cast<std::size_t>(a)] - bytes_behind_[static_cast<std::size_t>(b)];
     }
     return bytes;
   }
@@ -165,7 +183,8 @@ class Planner {
 
 }  // namespace
 
-CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states, const CutPlanOptions& options) {
+CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states,
+                  const CutPlanOptions& options) {
   return Planner(engine, states, options).solve();
 }
 

@@ -8,25 +8,29 @@
 namespace bitsweep::simulate {
 
 struct CutPlanOptions {
-  std::int64_t num_samples = 16;   ///< expected; the price of a session is spread over them
-  std::int64_t memory_bytes = 0;   ///< for sessions; more cuts cost more of it
+  std::int64_t num_samples = 16;  ///< expected; the price of a session is spread over them
+  std::int64_t memory_bytes = 0;  ///< for sessions; more cuts cost more of it
 };
 
 /// How a set of states will be run.
 struct CutPlan {
   Cuts cuts;
-  bool optimize_spans = true;          ///< false: the states' own sessions share the weights instead of copying them
-  double cost_per_sample = 0.0;       ///< estimate for all states, in float passes
-  std::int64_t memory_bytes = 0;      ///< estimate
+  bool optimize_spans =
+      true;  ///< false: the states' own sessions share the weights instead of copying them
+  double cost_per_sample = 0.0;   ///< estimate for all states, in float passes
+  std::int64_t memory_bytes = 0;  ///< estimate
 };
 
-/// Chooses the cuts that make all states of one sample cheapest, by dynamic programming over the clean cuts of the
-/// graph. With a the cut before a state's first change, b the cut behind its last one and W the cost before a cut:
+/// Chooses the cuts that make all states of one sample cheapest, by dynamic programming over the
+/// clean cuts of the graph. With a the cut before a state's first change, b the cut behind its last
+/// one and W the cost before a cut:
 ///
-///   cost(state) = span * (W(b) - W(a)) + (1 - W(b)),   and per used cut one float suffix as reference,
+///   cost(state) = span * (W(b) - W(a)) + (1 - W(b)),   and per used cut one float suffix as
+///   reference,
 ///
-/// plus the creation of the sessions spread over the samples. Memory is kept below the limit by a price per byte that
-/// rises until the plan fits.
-CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states, const CutPlanOptions& options);
+/// plus the creation of the sessions spread over the samples. Memory is kept below the limit by a
+/// price per byte that rises until the plan fits.
+CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states,
+                  const CutPlanOptions& options);
 
 }  // namespace bitsweep::simulate

@@ -17,20 +17,46 @@ using graph::TensorId;
 
 namespace {
 
-// Operators whose result is a buffer of its own: never a view of an input, never removed by the runtime's optimizer.
-// Only behind these may a quantizer overwrite its input.
+// Operators whose result is a buffer of its own: never a view of an input, never removed by the
+// runtime's optimizer. Only behind these may a quantizer overwrite its input.
 bool writes_own_buffer(const graph::Graph& graph, const graph::Node& node) {
-  static const std::set<std::string, std::less<>> kAlways = {
-      "Conv", "ConvTranspose", "Gemm", "MatMul", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "HardSigmoid", "HardSwish",
-      "Tanh", "Erf", "Gelu", "Elu", "Selu", "Softplus", "Softmax", "LogSoftmax", "LayerNormalization",
-      "InstanceNormalization", "GroupNormalization", "BatchNormalization", "GlobalAveragePool", "GlobalMaxPool", "Exp",
-      "Log", "Sqrt", "Reciprocal", "LSTM", "GRU", "RNN"};
+  static const std::set<std::string, std::less<>> kAlways = {"Conv",
+                                                             "ConvTranspose",
+                                                             "Gemm",
+                                                             "MatMul",
+                                                             "Relu",
+                                                             "LeakyRelu",
+                                                             "PRelu",
+                                                             "Sigmoid",
+                                                             "HardSigmoid",
+                                                             "HardSwish",
+                                                             "Tanh",
+                                                             "Erf",
+                                                             "Gelu",
+                                                             "Elu",
+                                                             "Selu",
+                                                             "Softplus",
+                                                             "Softmax",
+                                                             "LogSoftmax",
+                                                             "LayerNormalization",
+                                                             "InstanceNormalization",
+                                                             "GroupNormalization",
+                                                             "BatchNormalization",
+                                                             "GlobalAveragePool",
+                                                             "GlobalMaxPool",
+                                                             "Exp",
+                                                             "Log",
+                                                             "Sqrt",
+                                                             "Reciprocal",
+                                                             "LSTM",
+                                                             "GRU",
+                                                             "RNN"};
   static const std::set<std::string, std::less<>> kBinary = {"Add", "Sub", "Mul", "Div"};
   if (!node.domain.empty()) return false;
   if (kAlways.count(node.op_type) > 0) return true;
   // With a constant operand (x + 0, x * 1) the optimizer may drop the node and hand its input on.
-  return kBinary.count(node.op_type) > 0 && !graph.tensor(node.inputs[0]).is_static && !graph.tensor(node.inputs[1]).is_static &&
-         node.inputs[0] != node.inputs[1];
+  return kBinary.count(node.op_type) > 0 && !graph.tensor(node.inputs[0]).is_static &&
+         !graph.tensor(node.inputs[1]).is_static && node.inputs[0] != node.inputs[1];
 }
 
 int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
@@ -44,7 +70,8 @@ Engine::Engine(Model model, SimulationOptions options)
       order_(graph_) {
   for (const std::string& provider : options_.providers) {
     if (provider != "CPUExecutionProvider") {
-      throw Error(ErrorCode::kInvalidArgument, "simulate", "provider \"" + provider + "\" is not supported",
+      throw Error(ErrorCode::kInvalidArgument, "simulate",
+                  "provider \"" + provider + "\" is not supported",
                   "use CPUExecutionProvider, the only one of this version");
     }
   }
@@ -88,12 +115,14 @@ void Engine::infer_types() {
   SessionOptions o = session_options(1);
   o.optimization = Optimization::kNone;
   const Session session(graph::build_subgraph(graph_, spec), o);
-  for (std::size_t i = 0; i < spec.outputs.size(); ++i) graph_.set_type(spec.outputs[i], session.output_type(i));
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i)
+    graph_.set_type(spec.outputs[i], session.output_type(i));
 }
 
 const std::string& Engine::reason(int site) const {
   const auto note = notes_.find(site);
-  return note != notes_.end() ? note->second : placement_.sites[static_cast<std::size_t>(site)].reason;
+  return note != notes_.end() ? note->second
+                              : placement_.sites[static_cast<std::size_t>(site)].reason;
 }
 
 State Engine::enabled_state() const {
@@ -117,7 +146,8 @@ void Engine::check_ready(const State& state) const {
   for (const int s : state) {
     if (quantizer(s)->initialized()) continue;
     throw Error(ErrorCode::kNotReady, "simulate",
-                "the quantizer of \"" + graph_.tensor(placement_.sites[static_cast<std::size_t>(s)].tensor).name +
+                "the quantizer of \"" +
+                    graph_.tensor(placement_.sites[static_cast<std::size_t>(s)].tensor).name +
                     "\" is enabled but has no encoding",
                 "calibrate first (compute_encodings), or disable it");
   }
@@ -127,11 +157,13 @@ bool Engine::is_static_site(int site) const {
   return graph_.tensor(placement_.sites[static_cast<std::size_t>(site)].tensor).is_static;
 }
 
-// A site acts where its tensor is made; behind the first cut that a graph input is read; in every reader of a constant.
+// A site acts where its tensor is made; behind the first cut that a graph input is read; in every
+// reader of a constant.
 std::optional<std::pair<int, int>> Engine::touched(const State& state) const {
   std::optional<std::pair<int, int>> range;
   const auto extend = [&](int first, int last) {
-    range = range ? std::pair{std::min(range->first, first), std::max(range->second, last)} : std::pair{first, last};
+    range = range ? std::pair{std::min(range->first, first), std::max(range->second, last)}
+                  : std::pair{first, last};
   };
   for (const int s : state) {
     const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
@@ -150,8 +182,10 @@ std::optional<std::pair<int, int>> Engine::touched(const State& state) const {
 }
 
 double Engine::cost(int begin, int end) const {
-  if (cost_before_.empty()) return order_.size() == 0 ? 0.0 : static_cast<double>(end - begin) / order_.size();
-  return cost_before_[static_cast<std::size_t>(end)] - cost_before_[static_cast<std::size_t>(begin)];
+  if (cost_before_.empty())
+    return order_.size() == 0 ? 0.0 : static_cast<double>(end - begin) / order_.size();
+  return cost_before_[static_cast<std::size_t>(end)] -
+         cost_before_[static_cast<std::size_t>(begin)];
 }
 
 Engine::Span Engine::span_of(const State& state, int* last_cut) const {
@@ -175,7 +209,8 @@ int Engine::last_cut(const State& state) const {
 // Whether the site's node belongs into this span.
 bool Engine::quantizes_in(int site, Span span) const {
   const TensorId t = placement_.sites[static_cast<std::size_t>(site)].tensor;
-  if (order_.produced_at(t) >= 0) return order_.produced_at(t) >= span.begin && order_.produced_at(t) < span.end;
+  if (order_.produced_at(t) >= 0)
+    return order_.produced_at(t) >= span.begin && order_.produced_at(t) < span.end;
   if (order_.is_dynamic(t)) {
     const int first = std::max(0, order_.first_read(t));
     return first >= span.begin && (first < span.end || order_.size() == 0);
@@ -189,14 +224,17 @@ bool Engine::may_overwrite(TensorId t, Span span) const {
   return writes_own_buffer(graph_, graph_.node(producer));
 }
 
-std::string Engine::span_key(Span span, const State& state, const std::vector<TensorId>& outputs, int threads) const {
-  std::string key = std::to_string(span.begin) + ":" + std::to_string(span.end) + "/" + std::to_string(threads) + "/";
+std::string Engine::span_key(Span span, const State& state, const std::vector<TensorId>& outputs,
+                             int threads) const {
+  std::string key = std::to_string(span.begin) + ":" + std::to_string(span.end) + "/" +
+                    std::to_string(threads) + "/";
   for (const int s : state) {
     key += std::to_string(s);
     // A baked weight depends on its encoding; a node gets its encoding with each run.
     if (is_static_site(s)) {
       const Quantizer& q = *quantizer(s);
-      key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&q)) + "." + std::to_string(q.version());
+      key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&q)) + "." +
+             std::to_string(q.version());
     }
     key += ",";
   }
@@ -205,7 +243,8 @@ std::string Engine::span_key(Span span, const State& state, const std::vector<Te
   return key;
 }
 
-Engine::SpanSession Engine::span_session(Span span, const State& state, const std::vector<TensorId>& outputs, int threads,
+Engine::SpanSession Engine::span_session(Span span, const State& state,
+                                         const std::vector<TensorId>& outputs, int threads,
                                          Optimization optimization) {
   SpanSession result;
   State inside;
@@ -219,29 +258,35 @@ Engine::SpanSession Engine::span_session(Span span, const State& state, const st
   }
   result.inputs.assign(inputs.begin(), inputs.end());
   result.outputs = outputs;
-  result.session = sessions_.get(span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)), [&] {
-    graph::SubgraphSpec spec;
-    spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
-    spec.inputs = result.inputs;
-    spec.outputs = outputs;
-    for (const int s : inside) {
-      const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
-      if (is_static_site(s)) {
-        spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
-      } else {
-        spec.quantizers.push_back({t, s, may_overwrite(t, span)});
-        spec.state_input = true;
-      }
-    }
-    SessionOptions o = session_options(threads);
-    // The float suffixes serve every state and are always optimized; a span with something quantized serves one.
-    o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull ? optimization : Optimization::kNone;
-    return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
-  });
+  result.session = sessions_.get(
+      span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)),
+      [&] {
+        graph::SubgraphSpec spec;
+        spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
+        spec.inputs = result.inputs;
+        spec.outputs = outputs;
+        for (const int s : inside) {
+          const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
+          if (is_static_site(s)) {
+            spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
+          } else {
+            spec.quantizers.push_back({t, s, may_overwrite(t, span)});
+            spec.state_input = true;
+          }
+        }
+        SessionOptions o = session_options(threads);
+        // The float suffixes serve every state and are always optimized; a span with something
+        // quantized serves one.
+        o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull
+                             ? optimization
+                             : Optimization::kNone;
+        return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
+      });
   return result;
 }
 
-std::vector<Tensor> Engine::run_span(const SpanSession& session, const std::map<TensorId, Tensor>& values,
+std::vector<Tensor> Engine::run_span(const SpanSession& session,
+                                     const std::map<TensorId, Tensor>& values,
                                      const RunState* state) {
   std::vector<Tensor> inputs;
   inputs.reserve(session.inputs.size());
@@ -308,11 +353,14 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   check_ready(state);
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
-  const SpanSession session = span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+  const SpanSession session =
+      span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
   const RunState run = run_state(state);
-  const bool has_nodes = std::any_of(state.begin(), state.end(),
-                                     [&](int s) { return !is_static_site(s) && quantizes_in(s, whole); });
-  const std::vector<Tensor> results = run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
+  const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
+    return !is_static_site(s) && quantizes_in(s, whole);
+  });
+  const std::vector<Tensor> results =
+      run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
   count(whole);
   std::map<TensorId, Tensor> values;
   for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
@@ -323,14 +371,17 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
   State state;
   State observed;
   for (const int s : enabled_state()) {
-    const bool is_parameter = placement_.sites[static_cast<std::size_t>(s)].role == graph::TensorRole::kParameter;
-    if (is_static_site(s) && !is_parameter) continue;  // constants were observed once, from their value
+    const bool is_parameter =
+        placement_.sites[static_cast<std::size_t>(s)].role == graph::TensorRole::kParameter;
+    if (is_static_site(s) && !is_parameter)
+      continue;  // constants were observed once, from their value
     if (is_static_site(s) || quantizer(s)->format().needs_encoding()) state.push_back(s);
     if (!is_static_site(s) && quantizer(s)->format().needs_encoding()) observed.push_back(s);
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
-  const SpanSession session = span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+  const SpanSession session =
+      span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
   RunState run;
   run.sites.resize(quantizers_.size());
   bool has_nodes = false;
@@ -340,7 +391,8 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
     action.mode = SiteAction::Mode::kObserve;
     action.observer = quantizer(s).get();
   }
-  const std::vector<Tensor> results = run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
+  const std::vector<Tensor> results =
+      run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
   std::map<TensorId, Tensor> values;
   for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
   return in_output_order(values, results);
@@ -350,7 +402,8 @@ void Engine::observe_shapes(const Feed& feed) {
   graph::SubgraphSpec spec = every_tensor();
   // Sequences and strings have no shape to see.
   std::erase_if(spec.outputs, [&](TensorId t) {
-    return graph_.tensor(t).type == DataType::kUndefined || graph_.tensor(t).type == DataType::kString;
+    return graph_.tensor(t).type == DataType::kUndefined ||
+           graph_.tensor(t).type == DataType::kString;
   });
   const std::map<TensorId, Tensor> values = feed_values(feed);
   for (const auto& [t, value] : values) graph_.set_shape(t, value.shape());
@@ -361,10 +414,12 @@ void Engine::observe_shapes(const Feed& feed) {
     std::vector<Tensor> inputs;
     for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
     const std::vector<Tensor> results = session.run(inputs);
-    for (std::size_t i = 0; i < results.size(); ++i) graph_.set_shape(spec.outputs[i], results[i].shape());
+    for (std::size_t i = 0; i < results.size(); ++i)
+      graph_.set_shape(spec.outputs[i], results[i].shape());
   }
   cost_before_.assign(1, 0.0);
-  for (const int node : order_.nodes()) cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
+  for (const int node : order_.nodes())
+    cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
   const double total = cost_before_.back();
   if (total > 0.0) {
     for (double& c : cost_before_) c /= total;
@@ -400,7 +455,8 @@ std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
   const std::size_t num_outputs = wanted.size();
   for (const TensorId t : boundary_tensors_) {
     const bool is_input = order_.produced_at(t) < 0;
-    if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end()) wanted.push_back(t);
+    if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end())
+      wanted.push_back(t);
   }
   // On the path of the states' own sessions, which are compared with it.
   const Optimization path = optimize_spans_ ? Optimization::kFull : Optimization::kNone;
@@ -413,19 +469,23 @@ std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
     if (order_.produced_at(wanted[i]) >= 0) sample->values_.emplace(wanted[i], results[i]);
   }
   sample->outputs_ = in_output_order(outputs, results);
-  for (std::size_t i = 0; i < cuts_.size(); ++i) sample->references_.push_back(std::make_unique<Sample::Reference>());
+  for (std::size_t i = 0; i < cuts_.size(); ++i)
+    sample->references_.push_back(std::make_unique<Sample::Reference>());
   return sample;
 }
 
-std::vector<Tensor> Engine::finish(int cut_index, const std::map<TensorId, Tensor>& boundary, const Sample& sample) {
+std::vector<Tensor> Engine::finish(int cut_index, const std::map<TensorId, Tensor>& boundary,
+                                   const Sample& sample) {
   const Span span{cuts_[static_cast<std::size_t>(cut_index)], order_.size()};
   std::vector<TensorId> wanted;
   for (const TensorId t : distinct_outputs()) {
     if (order_.produced_at(t) >= span.begin) wanted.push_back(t);
   }
-  std::map<TensorId, Tensor> values = boundary;  // outputs made before the cut, as the state left them
+  std::map<TensorId, Tensor> values =
+      boundary;  // outputs made before the cut, as the state left them
   if (!wanted.empty()) {
-    const SpanSession session = span_session(span, {}, wanted, threads_per_run_, Optimization::kFull);
+    const SpanSession session =
+        span_session(span, {}, wanted, threads_per_run_, Optimization::kFull);
     const std::vector<Tensor> results = run_span(session, boundary, nullptr);
     count(span);
     for (std::size_t i = 0; i < results.size(); ++i) values.insert_or_assign(wanted[i], results[i]);
@@ -436,11 +496,14 @@ std::vector<Tensor> Engine::finish(int cut_index, const std::map<TensorId, Tenso
 void Engine::prepare_reference(Sample& sample, int cut_index) {
   if (cut_index >= static_cast<int>(cuts_.size())) return;
   Sample::Reference& reference = *sample.references_[static_cast<std::size_t>(cut_index)];
-  std::call_once(reference.once, [&] { reference.outputs = finish(cut_index, sample.values_, sample); });
+  std::call_once(reference.once,
+                 [&] { reference.outputs = finish(cut_index, sample.values_, sample); });
 }
 
-Engine::Boundary Engine::run_state_span(const State& state, Span span, bool to_the_end, const Sample& sample) {
-  // What leaves the span: tensors made (or quantized, for a graph input) in it that are needed behind it.
+Engine::Boundary Engine::run_state_span(const State& state, Span span, bool to_the_end,
+                                        const Sample& sample) {
+  // What leaves the span: tensors made (or quantized, for a graph input) in it that are needed
+  // behind it.
   const auto changed_input = [&](TensorId t) {
     return std::any_of(state.begin(), state.end(), [&](int s) {
       return placement_.sites[static_cast<std::size_t>(s)].tensor == t && quantizes_in(s, span);
@@ -450,17 +513,20 @@ Engine::Boundary Engine::run_state_span(const State& state, Span span, bool to_t
   for (const TensorId t : to_the_end ? distinct_outputs() : order_.live(span.end)) {
     if (order_.produced_at(t) >= span.begin || changed_input(t)) wanted.push_back(t);
   }
-  const SpanSession session = span_session(span, state, wanted, threads_per_run_, Optimization::kFull);
+  const SpanSession session =
+      span_session(span, state, wanted, threads_per_run_, Optimization::kFull);
   const RunState run = run_state(state);
-  const bool has_nodes =
-      std::any_of(state.begin(), state.end(), [&](int s) { return !is_static_site(s) && quantizes_in(s, span); });
+  const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
+    return !is_static_site(s) && quantizes_in(s, span);
+  });
   const std::vector<Tensor> results = run_span(session, sample.values_, has_nodes ? &run : nullptr);
   count(span);
 
   Boundary boundary;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto it = sample.values_.find(wanted[i]);
-    boundary.changed = boundary.changed || it == sample.values_.end() || !it->second.equal_bits(results[i]);
+    boundary.changed =
+        boundary.changed || it == sample.values_.end() || !it->second.equal_bits(results[i]);
     boundary.values.emplace(wanted[i], results[i]);
   }
   if (!to_the_end) {
@@ -491,7 +557,8 @@ Evaluation Engine::evaluate(const State& state, Sample& sample) {
   if (result.reference != &sample.outputs_) {
     // An unchanged boundary gives the float pass's outputs; compare like with like.
     bool same = true;
-    for (std::size_t i = 0; same && i < result.outputs.size(); ++i) same = result.outputs[i].data() == sample.outputs_[i].data();
+    for (std::size_t i = 0; same && i < result.outputs.size(); ++i)
+      same = result.outputs[i].data() == sample.outputs_[i].data();
     if (same) result.reference = &sample.outputs_;
   }
   return result;

@@ -18,13 +18,16 @@
 
 namespace bitsweep::simulate {
 
-/// What is quantized in one evaluation: indices of active sites, ascending. Every site uses its quantizer's encoding.
+/// What is quantized in one evaluation: indices of active sites, ascending. Every site uses its
+/// quantizer's encoding.
 using State = std::vector<int>;
 
-/// The positions that split the network for a sweep: 0 < ... < NodeOrder::size(). Empty: nothing is reused.
+/// The positions that split the network for a sweep: 0 < ... < NodeOrder::size(). Empty: nothing is
+/// reused.
 using Cuts = std::vector<int>;
 
-/// The float pass of one sample and what states need of it. Filled by Engine::open_sample; afterwards safe to share.
+/// The float pass of one sample and what states need of it. Filled by Engine::open_sample;
+/// afterwards safe to share.
 class Sample {
  public:
   const std::vector<Tensor>& outputs() const { return outputs_; }
@@ -37,20 +40,23 @@ class Sample {
     std::once_flag once;
     std::vector<Tensor> outputs;
   };
-  std::map<graph::TensorId, Tensor> values_;  // float values of the tensors that are live at some cut
-  std::vector<Tensor> outputs_;               // of the float pass, file order
-  std::vector<std::unique_ptr<Reference>> references_;  // by cut: outputs of the float suffix from the float boundary
+  std::map<graph::TensorId, Tensor>
+      values_;                   // float values of the tensors that are live at some cut
+  std::vector<Tensor> outputs_;  // of the float pass, file order
+  std::vector<std::unique_ptr<Reference>>
+      references_;  // by cut: outputs of the float suffix from the float boundary
 };
 
-/// Outputs of a state with the float outputs to compare them with: both went through the same last session.
+/// Outputs of a state with the float outputs to compare them with: both went through the same last
+/// session.
 struct Evaluation {
   std::vector<Tensor> outputs;
   const std::vector<Tensor>* reference = nullptr;  ///< lives in the Sample
 };
 
-/// The one idea: a state is run from the last cut before its first change to the first cut behind its last one, in a
-/// session that holds just its quantizers; from there the float suffix of the network finishes. What lies before comes
-/// from the sample's float pass.
+/// The one idea: a state is run from the last cut before its first change to the first cut behind
+/// its last one, in a session that holds just its quantizers; from there the float suffix of the
+/// network finishes. What lies before comes from the sample's float pass.
 class Engine {
  public:
   Engine(Model model, SimulationOptions options);
@@ -61,7 +67,9 @@ class Engine {
   const SimulationOptions& options() const { return options_; }
   int num_threads() const { return num_threads_; }
 
-  const std::shared_ptr<Quantizer>& quantizer(int site) const { return quantizers_[static_cast<std::size_t>(site)]; }
+  const std::shared_ptr<Quantizer>& quantizer(int site) const {
+    return quantizers_[static_cast<std::size_t>(site)];
+  }
   void set_quantizer(int site, std::shared_ptr<Quantizer> quantizer);
   /// Why a site is as it is: what a calibration found, else the rule that placed it.
   const std::string& reason(int site) const;
@@ -84,11 +92,13 @@ class Engine {
 
   /// Cost of nodes [begin, end) in units of one float pass.
   double cost(int begin, int end) const;
-  /// Positions [first, last] where the state changes something; nullopt when nothing that it changes is ever read.
+  /// Positions [first, last] where the state changes something; nullopt when nothing that it
+  /// changes is ever read.
   std::optional<std::pair<int, int>> touched(const State& state) const;
 
-  /// Sets the cuts of the following samples, the threads of each run (1 when many states run side by side), and whether
-  /// the states' own sessions are optimized (faster) or share the weights (smaller).
+  /// Sets the cuts of the following samples, the threads of each run (1 when many states run side
+  /// by side), and whether the states' own sessions are optimized (faster) or share the weights
+  /// (smaller).
   void set_plan(Cuts cuts, int threads_per_run, bool optimize_spans = true);
   const Cuts& cuts() const { return cuts_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
@@ -100,7 +110,8 @@ class Engine {
   Evaluation evaluate(const State& state, Sample& sample);
   /// The same without the reference, for callers that have their own.
   std::vector<Tensor> evaluate_outputs(const State& state, const Sample& sample);
-  /// Index of the cut that finishes the state; cuts().size() when it runs to the end of the network.
+  /// Index of the cut that finishes the state; cuts().size() when it runs to the end of the
+  /// network.
   int last_cut(const State& state) const;
 
   /// Work since reset_counters(): runs, and their cost in units of one float pass.
@@ -128,16 +139,21 @@ class Engine {
   bool is_static_site(int site) const;
   bool quantizes_in(int site, Span span) const;
   bool may_overwrite(graph::TensorId t, Span span) const;
-  SpanSession span_session(Span span, const State& state, const std::vector<graph::TensorId>& outputs, int threads,
+  SpanSession span_session(Span span, const State& state,
+                           const std::vector<graph::TensorId>& outputs, int threads,
                            Optimization optimization);
   /// Runs the state's span on a sample: what is live behind it.
   Boundary run_state_span(const State& state, Span span, bool to_the_end, const Sample& sample);
-  std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs, int threads) const;
-  std::vector<Tensor> run_span(const SpanSession& session, const std::map<graph::TensorId, Tensor>& values,
+  std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs,
+                       int threads) const;
+  std::vector<Tensor> run_span(const SpanSession& session,
+                               const std::map<graph::TensorId, Tensor>& values,
                                const RunState* state);
-  std::vector<Tensor> finish(int cut_index, const std::map<graph::TensorId, Tensor>& boundary, const Sample& sample);
+  std::vector<Tensor> finish(int cut_index, const std::map<graph::TensorId, Tensor>& boundary,
+                             const Sample& sample);
   std::map<graph::TensorId, Tensor> feed_values(const Feed& feed) const;
-  std::vector<Tensor> in_output_order(const std::map<graph::TensorId, Tensor>& values, const std::vector<Tensor>& fallback) const;
+  std::vector<Tensor> in_output_order(const std::map<graph::TensorId, Tensor>& values,
+                                      const std::vector<Tensor>& fallback) const;
   std::vector<graph::TensorId> distinct_outputs() const;
   RunState run_state(const State& state) const;
   void count(Span span);
@@ -153,7 +169,8 @@ class Engine {
   std::vector<std::shared_ptr<Quantizer>> quantizers_;  // by site
   std::map<int, std::string> notes_;                    // by site
   SessionCache sessions_;
-  std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty before shapes are known
+  std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty
+                                     // before shapes are known
   bool shapes_known_ = false;
   Cuts cuts_;
   int threads_per_run_ = 1;

@@ -40,7 +40,8 @@ void check_input(const ValueInfo& input, const Tensor& value) {
     fits = input.shape[i].size < 0 || input.shape[i].size == value.shape()[i];
   }
   if (!fits) {
-    fail(name + " has shape " + shape_text(value.shape()) + ", the model wants " + declared_shape(input),
+    fail(name + " has shape " + shape_text(value.shape()) + ", the model wants " +
+             declared_shape(input),
          "reshape the array; named dimensions take any size");
   }
 }
@@ -57,8 +58,10 @@ void check_feed(const Model& model, const Feed& feed) {
     check_input(input, it->second);
   }
   for (const auto& [name, value] : feed) {
-    const bool known = std::any_of(inputs.begin(), inputs.end(), [&](const ValueInfo& v) { return v.name == name; });
-    if (!known) fail("the model has no input \"" + name + "\"", "its inputs are " + input_names(inputs));
+    const bool known = std::any_of(inputs.begin(), inputs.end(),
+                                   [&](const ValueInfo& v) { return v.name == name; });
+    if (!known)
+      fail("the model has no input \"" + name + "\"", "its inputs are " + input_names(inputs));
   }
 }
 

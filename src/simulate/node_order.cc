@@ -40,7 +40,8 @@ NodeOrder::NodeOrder(const graph::Graph& graph) : graph_(&graph) {
     for (const TensorId t : node.inputs) read(t, p, p);
     for (const TensorId t : node.captured) read(t, p, p);
   }
-  // A static tensor behind constant nodes is read where their results are: backwards, so that chains resolve.
+  // A static tensor behind constant nodes is read where their results are: backwards, so that
+  // chains resolve.
   for (int n = static_cast<int>(graph.nodes().size()) - 1; n >= 0; --n) {
     const graph::Node& node = graph.node(n);
     if (!node.is_constant) continue;

@@ -6,11 +6,12 @@
 
 namespace bitsweep::simulate {
 
-/// The nodes that a sample runs through (graph::non_constant_nodes) and what lies where: positions are indices into
-/// nodes().
+/// The nodes that a sample runs through (graph::non_constant_nodes) and what lies where: positions
+/// are indices into nodes().
 ///
-/// A cut at position p separates nodes [0, p) from [p, size()). Its live tensors are those that nodes at or after p, or
-/// the caller, still need of what exists before p. Live at 0: graph inputs in use; live at size(): the graph outputs.
+/// A cut at position p separates nodes [0, p) from [p, size()). Its live tensors are those that
+/// nodes at or after p, or the caller, still need of what exists before p. Live at 0: graph inputs
+/// in use; live at size(): the graph outputs.
 class NodeOrder {
  public:
   explicit NodeOrder(const graph::Graph& graph);
@@ -20,9 +21,11 @@ class NodeOrder {
   /// Position of a node; -1 for constant nodes and those that no output needs.
   int position(int node) const { return position_[static_cast<std::size_t>(node)]; }
 
-  /// Position of the node that makes the tensor; -1 for graph inputs, statics, constants and dead tensors.
+  /// Position of the node that makes the tensor; -1 for graph inputs, statics, constants and dead
+  /// tensors.
   int produced_at(graph::TensorId t) const { return produced_[static_cast<std::size_t>(t)]; }
-  /// First and last position that reads the tensor, directly or through constant nodes; -1 when nobody does.
+  /// First and last position that reads the tensor, directly or through constant nodes; -1 when
+  /// nobody does.
   int first_read(graph::TensorId t) const { return first_read_[static_cast<std::size_t>(t)]; }
   int last_read(graph::TensorId t) const { return last_read_[static_cast<std::size_t>(t)]; }
   /// Its value depends on the sample: a graph input or the output of a non-constant node.
@@ -31,7 +34,8 @@ class NodeOrder {
   /// Live tensors of the cut at `position`, ascending ids.
   std::vector<graph::TensorId> live(int position) const;
 
-  /// Dynamic tensors that nodes [begin, end) read (captured ones included) and do not make themselves, ascending ids.
+  /// Dynamic tensors that nodes [begin, end) read (captured ones included) and do not make
+  /// themselves, ascending ids.
   std::vector<graph::TensorId> inputs_of(int begin, int end) const;
 
  private:

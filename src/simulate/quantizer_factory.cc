@@ -3,7 +3,8 @@
 namespace bitsweep::simulate {
 namespace {
 
-std::shared_ptr<Quantizer> make_quantizer(const graph::Graph& graph, const graph::Site& site, Scheme scheme) {
+std::shared_ptr<Quantizer> make_quantizer(const graph::Graph& graph, const graph::Site& site,
+                                          Scheme scheme) {
   const graph::TensorInfo& tensor = graph.tensor(site.tensor);
   auto q = std::make_shared<Quantizer>(tensor.name);
   q->set_format(site.format);
@@ -21,7 +22,8 @@ std::shared_ptr<Quantizer> make_quantizer(const graph::Graph& graph, const graph
 
 }  // namespace
 
-std::vector<std::shared_ptr<Quantizer>> make_quantizers(const graph::Graph& graph, const graph::Placement& placement,
+std::vector<std::shared_ptr<Quantizer>> make_quantizers(const graph::Graph& graph,
+                                                        const graph::Placement& placement,
                                                         Scheme scheme) {
   std::vector<std::shared_ptr<Quantizer>> quantizers;
   quantizers.reserve(placement.sites.size());

@@ -9,7 +9,8 @@
 namespace bitsweep::simulate {
 
 /// One quantizer per site, set as the placement says; tied sites share one object.
-std::vector<std::shared_ptr<Quantizer>> make_quantizers(const graph::Graph& graph, const graph::Placement& placement,
+std::vector<std::shared_ptr<Quantizer>> make_quantizers(const graph::Graph& graph,
+                                                        const graph::Placement& placement,
                                                         Scheme scheme);
 
 }  // namespace bitsweep::simulate

@@ -36,7 +36,8 @@ void run_task(void* data, std::size_t index) {
 class FakeQuantKernel {
  public:
   explicit FakeQuantKernel(const OrtKernelInfo* info)
-      : index_(static_cast<std::size_t>(Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("index"))) {}
+      : index_(static_cast<std::size_t>(
+            Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("index"))) {}
 
   OrtStatusPtr ComputeV2(OrtKernelContext* raw) {
     try {
@@ -62,7 +63,13 @@ class FakeQuantKernel {
     const SiteAction& action = state->sites[index_];
     if (size == 0) return;
     if (action.mode == SiteAction::Mode::kQuantize) {
-      QuantizeTask task{action.plan.get(), type, in, out, &shape, size, std::max<std::int64_t>(1, size / kElementsPerTask)};
+      QuantizeTask task{action.plan.get(),
+                        type,
+                        in,
+                        out,
+                        &shape,
+                        size,
+                        std::max<std::int64_t>(1, size / kElementsPerTask)};
       if (task.num_tasks == 1) {
         run_task(&task, 0);
       } else {
@@ -71,7 +78,8 @@ class FakeQuantKernel {
       return;
     }
     const std::size_t bytes = static_cast<std::size_t>(size) * data_type_size(type);
-    if (action.mode == SiteAction::Mode::kObserve) action.observer->observe(Tensor::borrow(type, shape, in, nullptr));
+    if (action.mode == SiteAction::Mode::kObserve)
+      action.observer->observe(Tensor::borrow(type, shape, in, nullptr));
     if (out != in) std::memcpy(out, in, bytes);
   }
 
@@ -107,7 +115,9 @@ struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, t
     return i == 0 ? ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED : ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
   }
   std::size_t GetOutputTypeCount() const { return 1; }
-  ONNXTensorElementDataType GetOutputType(std::size_t) const { return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED; }
+  ONNXTensorElementDataType GetOutputType(std::size_t) const {
+    return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  }
 };
 
 }  // namespace
@@ -116,7 +126,8 @@ OrtCustomOpDomain* quantizer_op_domain() {
   static OrtCustomOpDomain* domain = [] {
     static FakeQuantOp<false> plain;
     static FakeQuantOp<true> in_place;
-    auto* d = new Ort::CustomOpDomain(graph::kQuantizerDomain);  // lives as long as the process, like the environment
+    auto* d = new Ort::CustomOpDomain(
+        graph::kQuantizerDomain);  // lives as long as the process, like the environment
     d->Add(&plain);
     d->Add(&in_place);
     return static_cast<OrtCustomOpDomain*>(*d);

@@ -88,7 +88,8 @@ std::vector<Tensor> Reuse::run(const State& state, const Feed& feed) {
   if (!planned_) {
     if (!engine_.shapes_known()) engine_.observe_shapes(feed);
     engine_.set_memory_limit(static_cast<std::size_t>(session_memory_));
-    const CutPlan plan = plan_cuts(engine_, states_, {.num_samples = kExpectedSamples, .memory_bytes = session_memory_});
+    const CutPlan plan = plan_cuts(
+        engine_, states_, {.num_samples = kExpectedSamples, .memory_bytes = session_memory_});
     engine_.set_plan(plan.cuts, engine_.num_threads(), plan.optimize_spans);
     planned_ = true;
   }

@@ -9,8 +9,8 @@
 
 namespace bitsweep::simulate {
 
-/// Runs states for a caller that brings the same samples again and again: each sample's float pass is kept, recognised
-/// by content, and reused. Least recently used samples go when memory runs out.
+/// Runs states for a caller that brings the same samples again and again: each sample's float pass
+/// is kept, recognised by content, and reused. Least recently used samples go when memory runs out.
 class Reuse {
  public:
   Reuse(Engine& engine, std::vector<State> states, std::int64_t max_memory_bytes);

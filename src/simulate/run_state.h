@@ -17,7 +17,8 @@ struct SiteAction {
   Quantizer* observer = nullptr;              ///< for kObserve; such runs must not overlap
 };
 
-/// The state of one run, an input of the simulated pieces: one session serves any number of threads and states.
+/// The state of one run, an input of the simulated pieces: one session serves any number of threads
+/// and states.
 struct RunState {
   std::vector<SiteAction> sites;  ///< by site index
 };

@@ -16,14 +16,16 @@
 namespace bitsweep::simulate {
 namespace {
 
-// ONNX Runtime accepts weights by pointer only for initializers that claim to live in an existing file of a folder it
-// knows: an empty file is enough. One folder serves the process and is removed at exit.
+// ONNX Runtime accepts weights by pointer only for initializers that claim to live in an existing
+// file of a folder it knows: an empty file is enough. One folder serves the process and is removed
+// at exit.
 class PlaceholderFolder {
  public:
   PlaceholderFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "bitsweep-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ErrorCode::kIo, "simulate", "no temporary folder could be made at \"" + pattern + "\"",
+      throw Error(ErrorCode::kIo, "simulate",
+                  "no temporary folder could be made at \"" + pattern + "\"",
                   "point TMPDIR to a writable folder");
     }
     path_ = pattern;
@@ -47,15 +49,17 @@ const std::filesystem::path& placeholder_folder() {
 }
 
 const Ort::MemoryInfo& cpu_memory() {
-  static const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+  static const Ort::MemoryInfo memory =
+      Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
   return memory;
 }
 
 Ort::Value as_value(const Tensor& tensor) {
   static const std::int64_t nothing = 0;  // a zero-size tensor still needs an address
   const void* data = tensor.data() != nullptr ? tensor.data() : &nothing;
-  return Ort::Value::CreateTensor(cpu_memory(), const_cast<void*>(data), tensor.size_bytes(), tensor.shape().data(),
-                                  tensor.shape().size(), static_cast<ONNXTensorElementDataType>(tensor.type()));
+  return Ort::Value::CreateTensor(cpu_memory(), const_cast<void*>(data), tensor.size_bytes(),
+                                  tensor.shape().data(), tensor.shape().size(),
+                                  static_cast<ONNXTensorElementDataType>(tensor.type()));
 }
 
 Tensor as_tensor(Ort::Value value, const std::string& name) {
@@ -66,7 +70,8 @@ Tensor as_tensor(Ort::Value value, const std::string& name) {
   const auto info = value.GetTensorTypeAndShapeInfo();
   const auto type = static_cast<DataType>(info.GetElementType());
   if (type == DataType::kString) {
-    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" holds strings", "cut string outputs off the model");
+    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" holds strings",
+                "cut string outputs off the model");
   }
   Shape shape = info.GetShape();
   const void* data = value.GetTensorRawData();
@@ -74,7 +79,8 @@ Tensor as_tensor(Ort::Value value, const std::string& name) {
   return Tensor::borrow(type, std::move(shape), data, std::move(owner));
 }
 
-// The runtime's messages hold file names and line numbers of its build; the first line says what is wrong.
+// The runtime's messages hold file names and line numbers of its build; the first line says what is
+// wrong.
 std::string reason_text(const Ort::Exception& e) {
   std::string text = e.what();
   if (const std::size_t end = text.find('\n'); end != std::string::npos) text.resize(end);
@@ -105,8 +111,8 @@ GraphOptimizationLevel optimization_level(Optimization optimization) {
   return ORT_ENABLE_ALL;
 }
 
-// The optimizer reads weights (it folds batch norms, reorders filters), so it gets copies that it may replace; a session
-// that is not optimized uses our buffers as they are.
+// The optimizer reads weights (it folds batch norms, reorders filters), so it gets copies that it
+// may replace; a session that is not optimized uses our buffers as they are.
 template <typename Impl>
 void give_weights(Impl& impl, bool copy, Ort::SessionOptions* so) {
   std::vector<std::string> names;
@@ -132,7 +138,8 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
     so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
     so.SetGraphOptimizationLevel(optimization_level(options.optimization));
     so.AddConfigEntry("session.use_env_allocators", "1");
-    so.AddConfigEntry("session.model_external_initializers_file_folder_path", placeholder_folder().c_str());
+    so.AddConfigEntry("session.model_external_initializers_file_folder_path",
+                      placeholder_folder().c_str());
     if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
     if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
       so.DisablePerSessionThreads();
@@ -141,15 +148,18 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
       so.AddConfigEntry("session.intra_op.allow_spinning", "0");
     }
     so.Add(quantizer_op_domain());
-    for (const auto& library : options.custom_op_libraries) so.RegisterCustomOpsLibrary(library.c_str());
+    for (const auto& library : options.custom_op_libraries)
+      so.RegisterCustomOpsLibrary(library.c_str());
     give_weights(impl, optimized, &so);
     size_bytes_ = impl.piece.bytes.size();
     if (optimized) {
-      for (const graph::ExternalInitializer& weight : impl.piece.initializers) size_bytes_ += weight.value.size_bytes();
+      for (const graph::ExternalInitializer& weight : impl.piece.initializers)
+        size_bytes_ += weight.value.size_bytes();
     }
     impl.session = Ort::Session(env, impl.piece.bytes.data(), impl.piece.bytes.size(), so);
   } catch (const Ort::Exception& e) {
-    throw Error(ErrorCode::kRuntime, "simulate", "ONNX Runtime refuses the model: " + reason_text(e),
+    throw Error(ErrorCode::kRuntime, "simulate",
+                "ONNX Runtime refuses the model: " + reason_text(e),
                 "check that onnxruntime.InferenceSession loads the float model");
   }
   // The serialized piece is not needed any more; the weights only where the session points at them.
@@ -180,19 +190,21 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState*
   std::vector<const char*> names = impl.input_names;
   if (state != nullptr) {
     const std::array<std::int64_t, 1> shape = {1};
-    values.push_back(Ort::Value::CreateTensor<std::int64_t>(cpu_memory(), const_cast<std::int64_t*>(&address), 1,
-                                                            shape.data(), shape.size()));
+    values.push_back(Ort::Value::CreateTensor<std::int64_t>(
+        cpu_memory(), const_cast<std::int64_t*>(&address), 1, shape.data(), shape.size()));
     names.push_back(graph::kStateInput);
   }
   std::vector<Ort::Value> results;
   try {
     // Session::Run is const in the C API's sense: the runtime allows concurrent calls.
     results = const_cast<Ort::Session&>(impl.session)
-                  .Run(Ort::RunOptions{nullptr}, names.data(), values.data(), values.size(), impl.output_names.data(),
-                       impl.output_names.size());
+                  .Run(Ort::RunOptions{nullptr}, names.data(), values.data(), values.size(),
+                       impl.output_names.data(), impl.output_names.size());
   } catch (const Ort::Exception& e) {
-    throw Error(ErrorCode::kRuntime, "simulate", "ONNX Runtime failed while running the model: " + reason_text(e),
-                "run the float model with the same sample in onnxruntime to see whether it accepts it");
+    throw Error(
+        ErrorCode::kRuntime, "simulate",
+        "ONNX Runtime failed while running the model: " + reason_text(e),
+        "run the float model with the same sample in onnxruntime to see whether it accepts it");
   }
   std::vector<Tensor> outputs;
   outputs.reserve(results.size());

@@ -14,14 +14,17 @@ namespace bitsweep::simulate {
 
 /// How much the runtime may rewrite a piece.
 enum class Optimization {
-  kNone,      ///< nothing, and no packing: slower, but weights are used where they are, without a copy
-  kPortable,  ///< fusions, but no memory layouts of this CPU: sums run in the order that any machine has
+  kNone,  ///< nothing, and no packing: slower, but weights are used where they are, without a copy
+  kPortable,  ///< fusions, but no memory layouts of this CPU: sums run in the order that any
+              ///< machine has
   kFull,      ///< everything, for speed
 };
 
 struct SessionOptions {
-  int num_threads = 1;     ///< 1: runs on the calling thread only, so that many states can run side by side
-  int pool_threads = 1;    ///< size of the process-wide pool that sessions with more than one thread share
+  int num_threads =
+      1;  ///< 1: runs on the calling thread only, so that many states can run side by side
+  int pool_threads =
+      1;  ///< size of the process-wide pool that sessions with more than one thread share
   Optimization optimization = Optimization::kFull;
   std::filesystem::path ort_library;
   std::vector<std::filesystem::path> custom_op_libraries;
@@ -36,13 +39,15 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// `inputs` in the order of the piece; `state` for pieces that hold quantizers. Outputs keep the runtime's buffers.
+  /// `inputs` in the order of the piece; `state` for pieces that hold quantizers. Outputs keep the
+  /// runtime's buffers.
   std::vector<Tensor> run(std::span<const Tensor> inputs, const RunState* state = nullptr) const;
 
   /// Element type of output `i`; kUndefined for sequences, maps and optionals.
   DataType output_type(std::size_t i) const;
 
-  /// Estimate of the memory that the session holds for itself: its weights, unless it only points at them.
+  /// Estimate of the memory that the session holds for itself: its weights, unless it only points
+  /// at them.
   std::size_t size_bytes() const { return size_bytes_; }
 
  private:

@@ -12,8 +12,9 @@
 
 namespace bitsweep::simulate {
 
-/// Sessions by key, least recently used first out when their size passes the capacity. Thread-safe: different keys are
-/// built at the same time, one key is built once. A session in use survives its eviction.
+/// Sessions by key, least recently used first out when their size passes the capacity. Thread-safe:
+/// different keys are built at the same time, one key is built once. A session in use survives its
+/// eviction.
 class SessionCache {
  public:
   using Builder = std::function<std::unique_ptr<Session>()>;

@@ -21,13 +21,16 @@ struct Simulation::Tables {
 };
 
 Simulation::Simulation(Model model, SimulationOptions options)
-    : engine_(std::make_unique<simulate::Engine>(std::move(model), std::move(options))), tables_(std::make_unique<Tables>()) {
+    : engine_(std::make_unique<simulate::Engine>(std::move(model), std::move(options))),
+      tables_(std::make_unique<Tables>()) {
   const graph::Graph& graph = engine_->graph();
   for (const graph::Site& site : engine_->placement().sites) {
     const std::string& name = graph.tensor(site.tensor).name;
     tables_->site_of.emplace(name, static_cast<int>(tables_->tensor_names.size()));
     tables_->tensor_names.push_back(name);
-    (site.role == graph::TensorRole::kParameter ? tables_->parameter_names : tables_->activation_names).push_back(name);
+    (site.role == graph::TensorRole::kParameter ? tables_->parameter_names
+                                                : tables_->activation_names)
+        .push_back(name);
   }
   for (const graph::TensorId t : engine_->placement().input_quantizers) {
     tables_->input_quantizer_names.push_back(graph.tensor(t).name);
@@ -41,9 +44,15 @@ Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 const Model& Simulation::model() const { return engine_->graph().model(); }
 const SimulationOptions& Simulation::options() const { return engine_->options(); }
 const std::vector<std::string>& Simulation::tensor_names() const { return tables_->tensor_names; }
-const std::vector<std::string>& Simulation::parameter_names() const { return tables_->parameter_names; }
-const std::vector<std::string>& Simulation::activation_names() const { return tables_->activation_names; }
-const std::vector<std::string>& Simulation::input_quantizer_names() const { return tables_->input_quantizer_names; }
+const std::vector<std::string>& Simulation::parameter_names() const {
+  return tables_->parameter_names;
+}
+const std::vector<std::string>& Simulation::activation_names() const {
+  return tables_->activation_names;
+}
+const std::vector<std::string>& Simulation::input_quantizer_names() const {
+  return tables_->input_quantizer_names;
+}
 
 int Simulation::site_index(const std::string& tensor) const {
   const auto it = tables_->site_of.find(tensor);
@@ -60,8 +69,8 @@ std::shared_ptr<Quantizer> Simulation::quantizer(const std::string& tensor) cons
 
 void Simulation::set_quantizer(const std::string& tensor, std::shared_ptr<Quantizer> quantizer) {
   if (quantizer == nullptr) {
-    throw Error(ErrorCode::kInvalidArgument, "simulate", "no quantizer was given for \"" + tensor + "\"",
-                "disable the present one instead");
+    throw Error(ErrorCode::kInvalidArgument, "simulate",
+                "no quantizer was given for \"" + tensor + "\"", "disable the present one instead");
   }
   engine_->set_quantizer(site_index(tensor), std::move(quantizer));
 }
@@ -82,7 +91,8 @@ std::vector<OperatorInfo> Simulation::operators() const {
     info.type = op.type;
     info.inputs = names(op.inputs);
     info.outputs = names(op.outputs);
-    for (const auto& [tensor, kind] : op.parameters) info.parameters.emplace_back(graph.tensor(tensor).name, kind);
+    for (const auto& [tensor, kind] : op.parameters)
+      info.parameters.emplace_back(graph.tensor(tensor).name, kind);
     if (engine_->shapes_known()) {
       for (const int node : op.nodes) info.macs += graph::macs_of(graph, node);
     }
@@ -96,11 +106,13 @@ namespace {
 std::string format_text(const Quantizer& q) {
   std::string text = q.format().name();
   if (!q.format().is_integer()) return text;
-  text += q.symmetric() ? (q.strict_symmetric() ? " strict-symmetric" : " symmetric") : " asymmetric";
+  text +=
+      q.symmetric() ? (q.strict_symmetric() ? " strict-symmetric" : " symmetric") : " asymmetric";
   if (q.symmetric() && q.unsigned_symmetric()) text += " unsigned";
   const Granularity& g = q.granularity();
   if (g.blockwise()) {
-    text += " blocks of " + std::to_string(g.block_size) + " along axis " + std::to_string(g.block_axis);
+    text += " blocks of " + std::to_string(g.block_size) + " along axis " +
+            std::to_string(g.block_axis);
   } else if (!g.per_tensor()) {
     text += " per-channel(" + std::to_string(g.channel_axis) + ")";
   }
@@ -135,7 +147,12 @@ std::vector<TensorReport> Simulation::describe() const {
     rows.push_back(std::move(row));
   }
   for (const graph::SkippedTensor& skipped : placement.skipped) {
-    rows.push_back({.tensor = skipped.name, .status = "float", .role = "", .format = "", .tied_to = "", .reason = skipped.reason});
+    rows.push_back({.tensor = skipped.name,
+                    .status = "float",
+                    .role = "",
+                    .format = "",
+                    .tied_to = "",
+                    .reason = skipped.reason});
   }
   return rows;
 }
@@ -156,7 +173,8 @@ std::vector<Tensor> Simulation::run_float(const Feed& feed) {
 
 void Simulation::begin_calibration() {
   if (calibration_ != nullptr) {
-    throw Error(ErrorCode::kNotReady, "calibrate", "a calibration is running already", "finish or abort it first");
+    throw Error(ErrorCode::kNotReady, "calibrate", "a calibration is running already",
+                "finish or abort it first");
   }
   calibration_ = std::make_unique<simulate::CalibrationRun>(*engine_);
 }
@@ -183,9 +201,12 @@ void Simulation::abort_calibration() {
 
 bool Simulation::calibrating() const { return calibration_ != nullptr; }
 
-std::vector<std::pair<std::string, std::int64_t>> Simulation::non_finite_counts() const { return non_finite_counts_; }
+std::vector<std::pair<std::string, std::int64_t>> Simulation::non_finite_counts() const {
+  return non_finite_counts_;
+}
 
-void Simulation::begin_reuse(const std::vector<std::vector<std::string>>& states, std::int64_t max_memory_bytes) {
+void Simulation::begin_reuse(const std::vector<std::vector<std::string>>& states,
+                             std::int64_t max_memory_bytes) {
   std::vector<simulate::State> planned;
   for (const std::vector<std::string>& names : states) {
     std::vector<const Quantizer*> quantizers;

@@ -13,11 +13,11 @@
 namespace bitsweep {
 namespace {
 
-using ::testing::HasSubstr;
 using simulate::testing::calibrate;
 using simulate::testing::net;
 using simulate::testing::nets;
 using simulate::testing::samples;
+using ::testing::HasSubstr;
 
 template <typename Call>
 std::string message_of(Call call) {
@@ -38,7 +38,8 @@ TEST(Simulation, WithEveryQuantizerOffGivesTheBitsOfTheFloatModel) {
     const std::vector<Tensor> off = sim.run(feeds[0]);
     const std::vector<Tensor> plain = sim.run_float(feeds[0]);
     ASSERT_EQ(off.size(), plain.size()) << name;
-    for (std::size_t i = 0; i < off.size(); ++i) EXPECT_TRUE(off[i].equal_bits(plain[i])) << name << " output " << i;
+    for (std::size_t i = 0; i < off.size(); ++i)
+      EXPECT_TRUE(off[i].equal_bits(plain[i])) << name << " output " << i;
   }
 }
 
@@ -93,7 +94,8 @@ TEST(Simulation, MinMaxCalibrationCoversTheDataAndNothingElse) {
 TEST(Simulation, AnUncalibratedQuantizerIsNamed) {
   const Model model = net("chain");
   Simulation sim(model);
-  EXPECT_THAT(message_of([&] { sim.run(samples(model, 1)[0]); }), HasSubstr("has no encoding; calibrate first"));
+  EXPECT_THAT(message_of([&] { sim.run(samples(model, 1)[0]); }),
+              HasSubstr("has no encoding; calibrate first"));
 }
 
 TEST(Simulation, AnAbortedCalibrationPutsTheOldEncodingsBack) {
@@ -126,7 +128,8 @@ TEST(Simulation, NonFiniteValuesAreSkippedAndCounted) {
   calibrate(sim, feeds);
   EXPECT_TRUE(std::isfinite(sim.quantizer("x")->encoding()->cells.front().delta));
   bool found = false;
-  for (const auto& [tensor, count] : sim.non_finite_counts()) found = found || (tensor == "x" && count == 1);
+  for (const auto& [tensor, count] : sim.non_finite_counts())
+    found = found || (tensor == "x" && count == 1);
   EXPECT_TRUE(found);
 }
 
@@ -139,12 +142,14 @@ TEST(Simulation, AConstantOfInfinitiesIsLeftInFloatAndSaysWhy) {
   const Model model = m.model();
   Simulation sim(model);
   std::vector<Feed> feeds = samples(model, 2);
-  for (Feed& feed : feeds) feed.at("x").mutable_floats()[0] = feed.at("x").mutable_floats()[4] = 0.75F;
+  for (Feed& feed : feeds)
+    feed.at("x").mutable_floats()[0] = feed.at("x").mutable_floats()[4] = 0.75F;
   calibrate(sim, feeds);
   EXPECT_FALSE(sim.quantizer("mask")->enabled());
   bool told = false;
   for (const TensorReport& row : sim.describe()) {
-    told = told || (row.tensor == "mask" && row.reason.find("without a finite value") != std::string::npos);
+    told = told ||
+           (row.tensor == "mask" && row.reason.find("without a finite value") != std::string::npos);
   }
   EXPECT_TRUE(told);
 }
@@ -155,21 +160,26 @@ TEST(Simulation, BadSamplesGetOneSentence) {
   Feed feed = samples(model, 1)[0];
   Feed missing = feed;
   missing.erase("b");
-  EXPECT_THAT(message_of([&] { sim.check_feed(missing); }), HasSubstr("input \"b\" is missing; feed every one of \"a\", \"b\""));
+  EXPECT_THAT(message_of([&] { sim.check_feed(missing); }),
+              HasSubstr("input \"b\" is missing; feed every one of \"a\", \"b\""));
   Feed extra = feed;
   extra.emplace("c", feed.at("a"));
-  EXPECT_THAT(message_of([&] { sim.check_feed(extra); }), HasSubstr("the model has no input \"c\"; its inputs are \"a\", \"b\""));
+  EXPECT_THAT(message_of([&] { sim.check_feed(extra); }),
+              HasSubstr("the model has no input \"c\"; its inputs are \"a\", \"b\""));
   Feed type = feed;
   type["a"] = Tensor::allocate(DataType::kDouble, feed.at("a").shape());
-  EXPECT_THAT(message_of([&] { sim.check_feed(type); }), HasSubstr("is float64, the model wants float32"));
+  EXPECT_THAT(message_of([&] { sim.check_feed(type); }),
+              HasSubstr("is float64, the model wants float32"));
   Feed shape = feed;
   shape["a"] = Tensor::allocate(DataType::kFloat, {2, 4, 8, 8});
-  EXPECT_THAT(message_of([&] { sim.check_feed(shape); }), HasSubstr("has shape [2,4,8,8], the model wants [d0,3,8,8]"));
+  EXPECT_THAT(message_of([&] { sim.check_feed(shape); }),
+              HasSubstr("has shape [2,4,8,8], the model wants [d0,3,8,8]"));
 }
 
 TEST(Simulation, OnlyTheCpuProviderIsAccepted) {
-  EXPECT_THAT(message_of([] { Simulation sim(net("chain"), {.providers = {"CUDAExecutionProvider"}}); }),
-              HasSubstr("provider \"CUDAExecutionProvider\" is not supported"));
+  EXPECT_THAT(
+      message_of([] { Simulation sim(net("chain"), {.providers = {"CUDAExecutionProvider"}}); }),
+      HasSubstr("provider \"CUDAExecutionProvider\" is not supported"));
 }
 
 TEST(Simulation, DescribeListsEveryFloatTensorOnce) {
@@ -181,7 +191,8 @@ TEST(Simulation, DescribeListsEveryFloatTensorOnce) {
     EXPECT_FALSE(row.status == "float" && row.reason.empty()) << row.tensor;
   }
   for (const auto& [tensor, count] : seen) EXPECT_EQ(count, 1) << tensor;
-  for (const std::string tensor : {"h0", "qr0", "mask", "table", "ln0.g", "up0", "ub0", "h2"}) EXPECT_EQ(seen[tensor], 1) << tensor;
+  for (const std::string tensor : {"h0", "qr0", "mask", "table", "ln0.g", "up0", "ub0", "h2"})
+    EXPECT_EQ(seen[tensor], 1) << tensor;
 }
 
 TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
@@ -208,12 +219,14 @@ TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
       sim.quantizer(tensor)->set_enabled(false);
       for (std::size_t i = 0; i < plain.size(); ++i) {
         if (plain[i].type() != DataType::kFloat) continue;
-        // A value that sits on a rounding tie may move by one step of this quantizer on a few elements.
+        // A value that sits on a rounding tie may move by one step of this quantizer on a few
+        // elements.
         std::int64_t moved = 0;
         float largest = 0.0F;
         for (const float v : plain[i].floats()) largest = std::max(largest, std::abs(v));
         for (std::size_t j = 0; j < plain[i].floats().size(); ++j) {
-          moved += std::abs(plain[i].floats()[j] - reused[i].floats()[j]) > kPathNoise * largest ? 1 : 0;
+          moved +=
+              std::abs(plain[i].floats()[j] - reused[i].floats()[j]) > kPathNoise * largest ? 1 : 0;
         }
         EXPECT_LE(moved, plain[i].size() / 20) << name << " " << tensor << " output " << i;
       }

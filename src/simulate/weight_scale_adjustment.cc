@@ -14,7 +14,8 @@ namespace {
 
 using graph::TensorId;
 
-// Integer kernels keep bias and accumulator in 32 bits; the margin of 2^15 is that of the reference.
+// Integer kernels keep bias and accumulator in 32 bits; the margin of 2^15 is that of the
+// reference.
 constexpr double kInt32Limit = 2147483648.0 - 32768.0;
 // Requantization multiplies by input scale * weight scale / output scale, which must not vanish.
 const double kSmallestMultiplier = std::exp2(-23.5);
@@ -24,7 +25,8 @@ class Adjuster {
  public:
   explicit Adjuster(Engine& engine) : engine_(engine) {
     const auto& sites = engine.placement().sites;
-    for (int s = 0; s < static_cast<int>(sites.size()); ++s) site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
+    for (int s = 0; s < static_cast<int>(sites.size()); ++s)
+      site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
   }
 
   void adjust(const graph::Operator& op) {
@@ -46,15 +48,18 @@ class Adjuster {
         const auto sy = static_cast<float>(y->encoding()->cells.front().delta);
         sw = std::max(sw, static_cast<float>(kSmallestMultiplier * sy / sx));
         const double step = static_cast<double>(sx) * sw;
-        const double accumulator = std::nearbyint(bias[c] / step) + std::nearbyint(y->encoding()->cells.front().offset * sy / step);
+        const double accumulator = std::nearbyint(bias[c] / step) +
+                                   std::nearbyint(y->encoding()->cells.front().offset * sy / step);
         sw = hold(sw, accumulator * step, sx);
       }
       if (half && sx >= kSmallestNormalHalf && sx * sw < kSmallestNormalHalf) {
-        sw = static_cast<float>(std::max<double>(sw, static_cast<double>(kSmallestNormalHalf) / sx));
+        sw =
+            static_cast<float>(std::max<double>(sw, static_cast<double>(kSmallestNormalHalf) / sx));
       }
       AffineEncoding& cell = encoding.cells[c];
       const auto offset = static_cast<float>(cell.offset);
-      const float steps = std::exp2(static_cast<float>(w->bitwidth())) - (w->symmetric() && w->strict_symmetric() ? 2.0F : 1.0F);
+      const float steps = std::exp2(static_cast<float>(w->bitwidth())) -
+                          (w->symmetric() && w->strict_symmetric() ? 2.0F : 1.0F);
       cell.delta = sw;
       cell.min = sw * offset;
       cell.max = (steps + offset) * sw;
@@ -85,13 +90,16 @@ class Adjuster {
     return q->enabled() && q->format().is_integer() && q->encoding() ? q : nullptr;
   }
 
-  // The quantizer that decides a tensor's grid: its own, or the closest upstream through data movement and casts.
+  // The quantizer that decides a tensor's grid: its own, or the closest upstream through data
+  // movement and casts.
   const Quantizer* effective_input(TensorId t) const {
     while (t != graph::kAbsent) {
       const auto it = site_of_.find(t);
       if (it != site_of_.end() && engine_.quantizer(it->second)->enabled()) return ready_integer(t);
       const int producer = engine_.graph().tensor(t).producer;
-      if (producer < 0 || !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer))) return nullptr;
+      if (producer < 0 ||
+          !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer)))
+        return nullptr;
       t = engine_.graph().node(producer).inputs.front();
     }
     return nullptr;
@@ -105,13 +113,14 @@ class Adjuster {
     const Tensor bias = engine_.graph().static_value(id).to_float();
     const std::span<const float> values = bias.floats();
     if (num_scales == 1) {
-      for (const float b : values) result[0] = std::max(result[0], std::abs(static_cast<double>(b)));
+      for (const float b : values)
+        result[0] = std::max(result[0], std::abs(static_cast<double>(b)));
     } else if (values.size() == num_scales) {
       std::copy(values.begin(), values.end(), result.begin());
     } else {
       throw Error(ErrorCode::kInvalidModel, "calibrate",
-                  "the bias of \"" + op.name + "\" has " + std::to_string(values.size()) + " values but its weight has " +
-                      std::to_string(num_scales) + " scales",
+                  "the bias of \"" + op.name + "\" has " + std::to_string(values.size()) +
+                      " values but its weight has " + std::to_string(num_scales) + " scales",
                   "give the bias one value per output channel, or quantize the weight per tensor");
     }
     return result;

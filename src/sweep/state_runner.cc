@@ -11,9 +11,14 @@ namespace bitsweep::sweeping {
 using simulate::Evaluation;
 using simulate::State;
 
-StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
-                         std::vector<State> states, const MetricAccumulator& metric)
-    : engine_(engine), source_(source), simulation_(simulation), states_(std::move(states)), metric_(metric) {
+StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
+                         const Simulation& simulation, std::vector<State> states,
+                         const MetricAccumulator& metric)
+    : engine_(engine),
+      source_(source),
+      simulation_(simulation),
+      states_(std::move(states)),
+      metric_(metric) {
   results_.resize(states_.size());
   std::set<int> cuts;
   for (const State& state : states_) {
@@ -28,13 +33,16 @@ StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source, const S
     const auto range = engine_.touched(states_[s]);
     return range ? range->first : engine_.order().size();
   };
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
 }
 
 const MetricReference& StateRunner::reference_of(Job& job, const Evaluation& evaluation, int cut) {
   const bool own = evaluation.reference != &job.sample->outputs();
-  Job::Prepared& prepared = *(own ? job.prepared[static_cast<std::size_t>(cut)] : job.prepared.back());
-  std::call_once(prepared.once, [&] { prepared.reference = metric_.prepare(*evaluation.reference); });
+  Job::Prepared& prepared =
+      *(own ? job.prepared[static_cast<std::size_t>(cut)] : job.prepared.back());
+  std::call_once(prepared.once,
+                 [&] { prepared.reference = metric_.prepare(*evaluation.reference); });
   return *prepared.reference;
 }
 
@@ -51,7 +59,8 @@ void StateRunner::run_task(Job& job, std::size_t task) {
   SampleScore result{score->score(), score->state()};
   const std::lock_guard lock(mutex_);
   auto& row = results_[index];
-  if (row.size() <= static_cast<std::size_t>(job.index)) row.resize(static_cast<std::size_t>(job.index) + 1);
+  if (row.size() <= static_cast<std::size_t>(job.index))
+    row.resize(static_cast<std::size_t>(job.index) + 1);
   row[static_cast<std::size_t>(job.index)] = std::move(result);
   ++num_done_;
 }
@@ -70,7 +79,8 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
       simulation_.check_feed(*feed);
       job = std::make_shared<Job>();
       job->sample = engine_.open_sample(*feed);
-      for (std::size_t i = 0; i <= engine_.cuts().size(); ++i) job->prepared.push_back(std::make_unique<Job::Prepared>());
+      for (std::size_t i = 0; i <= engine_.cuts().size(); ++i)
+        job->prepared.push_back(std::make_unique<Job::Prepared>());
     }
   } catch (...) {
     lock.lock();
@@ -92,7 +102,8 @@ void StateRunner::work() {
   const std::size_t num_tasks = reference_cuts_.size() + states_.size();
   std::unique_lock lock(mutex_);
   while (!stop_ && error_ == nullptr) {
-    const auto open = std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& job) { return job->next_task < num_tasks; });
+    const auto open = std::find_if(jobs_.begin(), jobs_.end(),
+                                   [&](const auto& job) { return job->next_task < num_tasks; });
     try {
       if (open != jobs_.end()) {
         const std::shared_ptr<Job> job = *open;

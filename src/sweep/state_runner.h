@@ -22,15 +22,17 @@ struct SampleScore {
   std::vector<double> sums;
 };
 
-/// Evaluates all states on all samples: samples outside, states inside. Worker threads take (state, sample) pairs; the
-/// float pass of the next sample starts while the last states of this one still run. At most two samples are in memory.
+/// Evaluates all states on all samples: samples outside, states inside. Worker threads take (state,
+/// sample) pairs; the float pass of the next sample starts while the last states of this one still
+/// run. At most two samples are in memory.
 class StateRunner {
  public:
   StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
               std::vector<simulate::State> states, const MetricAccumulator& metric);
 
-  /// Runs everything with `num_threads` workers; `first` is the sample already taken from the source. `on_tick` is
-  /// called from this thread several times a second and stops the work by returning true.
+  /// Runs everything with `num_threads` workers; `first` is the sample already taken from the
+  /// source. `on_tick` is called from this thread several times a second and stops the work by
+  /// returning true.
   void run(Feed first, int num_threads, const std::function<bool()>& on_tick);
 
   /// For each state, by sample; absent where stopped before. Call after run(), or under on_tick.
@@ -50,7 +52,8 @@ class StateRunner {
       std::once_flag once;
       std::shared_ptr<const MetricReference> reference;
     };
-    std::vector<std::unique_ptr<Prepared>> prepared;  // by cut; the last one for the float pass's own outputs
+    std::vector<std::unique_ptr<Prepared>>
+        prepared;  // by cut; the last one for the float pass's own outputs
   };
 
   void work();
@@ -63,8 +66,9 @@ class StateRunner {
   const Simulation& simulation_;
   std::vector<simulate::State> states_;
   const MetricAccumulator& metric_;
-  std::vector<int> reference_cuts_;  // cuts whose float suffix some state needs, most expensive first
-  std::vector<std::size_t> order_;   // states, most expensive first
+  std::vector<int>
+      reference_cuts_;  // cuts whose float suffix some state needs, most expensive first
+  std::vector<std::size_t> order_;  // states, most expensive first
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

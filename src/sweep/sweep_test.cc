@@ -13,12 +13,12 @@
 namespace bitsweep {
 namespace {
 
-using ::testing::HasSubstr;
 using simulate::testing::calibrate;
 using simulate::testing::net;
 using simulate::testing::nets;
 using simulate::testing::samples;
 using simulate::testing::VectorSource;
+using ::testing::HasSubstr;
 
 // Scores below this level are compared closely; above it, float rounding decides.
 constexpr double kComparable = 80.0;
@@ -45,7 +45,8 @@ TEST(Sweep, PrefixReuseGivesTheScoresOfFullRuns) {
       const auto wanted = by_name(full);
       for (const auto& [tensor, score] : by_name(reused)) {
         if (wanted.at(tensor) < kComparable) {
-          EXPECT_NEAR(score, wanted.at(tensor), kTolerance) << name << " " << metric << " " << tensor;
+          EXPECT_NEAR(score, wanted.at(tensor), kTolerance)
+              << name << " " << metric << " " << tensor;
         }
       }
       EXPECT_LT(reused.forward_equivalents, full.forward_equivalents) << name;
@@ -108,6 +109,23 @@ TEST(Sweep, MostSensitiveComesFirstAndRanksCount) {
   EXPECT_GE(mse.scores.front().score, mse.scores.back().score);
 }
 
+TEST(Sweep, IntervalsHoldTheScoreAndNeedTwoSamples) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 8);
+  calibrate(sim, feeds);
+  VectorSource eight(feeds);
+  for (const SweepScore& row : sweep(sim, eight, group_by_quantizer(sim)).scores) {
+    ASSERT_TRUE(row.interval.has_value()) << row.name;
+    EXPECT_GT(row.interval->standard_error, 0.0) << row.name;
+    EXPECT_LE(row.interval->low, row.score + row.interval->standard_error) << row.name;
+    EXPECT_GE(row.interval->high, row.score - row.interval->standard_error) << row.name;
+  }
+  VectorSource one({feeds[0]});
+  for (const SweepScore& row : sweep(sim, one, group_by_quantizer(sim)).scores)
+    EXPECT_FALSE(row.interval.has_value());
+}
+
 TEST(Sweep, FewerBitsScoreWorse) {
   const Model model = net("residual");
   const std::vector<Feed> feeds = samples(model, 2);
@@ -144,7 +162,9 @@ TEST(Sweep, SwitchesAreUntouched) {
   for (const std::string& t : sim.tensor_names()) before.push_back(sim.quantizer(t)->enabled());
   VectorSource source(feeds);
   SweepOptions options;
-  options.progress = [](const SweepProgress&) -> bool { throw std::runtime_error("from the caller"); };
+  options.progress = [](const SweepProgress&) -> bool {
+    throw std::runtime_error("from the caller");
+  };
   EXPECT_THROW(sweep(sim, source, group_by_quantizer(sim), options), std::runtime_error);
   std::vector<bool> after;
   for (const std::string& t : sim.tensor_names()) after.push_back(sim.quantizer(t)->enabled());
@@ -162,7 +182,8 @@ TEST(Sweep, StoppedByTheCallerKeepsWhatIsDone) {
   const SweepResult result = sweep(sim, source, group_by_quantizer(sim), options);
   ASSERT_FALSE(result.complete);
   EXPECT_LT(result.num_samples, 400);
-  for (const SweepScore& s : result.scores) EXPECT_EQ(static_cast<std::int64_t>(s.per_sample.size()), result.num_samples);
+  for (const SweepScore& s : result.scores)
+    EXPECT_EQ(static_cast<std::int64_t>(s.per_sample.size()), result.num_samples);
 }
 
 TEST(Sweep, BadSampleInTheMiddleIsAnError) {
@@ -193,11 +214,13 @@ TEST(Sweep, WithoutSamplesGroupsOrEncodingsSaysSo) {
     }
     return std::string("no error");
   };
-  EXPECT_THAT(message(some, group_by_quantizer(sim)), HasSubstr("has no encoding; calibrate first"));
+  EXPECT_THAT(message(some, group_by_quantizer(sim)),
+              HasSubstr("has no encoding; calibrate first"));
   calibrate(sim, samples(model, 1));
   EXPECT_THAT(message(none, group_by_quantizer(sim)), HasSubstr("there is no sample"));
   EXPECT_THAT(message(some, {}), HasSubstr("no quantizer is enabled"));
-  EXPECT_THAT(message(some, {{"g", {"nothing"}}}), HasSubstr("tensor \"nothing\" has no quantizer"));
+  EXPECT_THAT(message(some, {{"g", {"nothing"}}}),
+              HasSubstr("tensor \"nothing\" has no quantizer"));
 }
 
 }  // namespace

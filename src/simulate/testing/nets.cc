@@ -10,13 +10,14 @@ namespace {
 
 using graph::testing::ModelBuilder;
 
-void convolution(ModelBuilder& m, const std::string& out, const std::string& in, std::int64_t to, std::int64_t from,
-                 std::int64_t kernel, std::int64_t group = 1) {
-  m.random(out + ".w", {to, from / group, kernel, kernel}, static_cast<std::uint64_t>(to + from) + out.size());
+void convolution(ModelBuilder& m, const std::string& out, const std::string& in, std::int64_t to,
+                 std::int64_t from, std::int64_t kernel, std::int64_t group = 1) {
+  m.random(out + ".w", {to, from / group, kernel, kernel},
+           static_cast<std::uint64_t>(to + from) + out.size());
   m.random(out + ".b", {to}, static_cast<std::uint64_t>(to) + 3);
   const std::string pad = std::to_string(kernel / 2);
-  m.node(out + " = Conv(" + in + ", " + out + ".w, " + out + ".b) {pads: [" + pad + ", " + pad + ", " + pad + ", " + pad +
-         "], group: " + std::to_string(group) + "}");
+  m.node(out + " = Conv(" + in + ", " + out + ".w, " + out + ".b) {pads: [" + pad + ", " + pad +
+         ", " + pad + ", " + pad + "], group: " + std::to_string(group) + "}");
 }
 
 Model chain() {
@@ -109,10 +110,12 @@ Model transformer() {
   for (int i = 0; i < 2; ++i) {
     const std::string k = std::to_string(i);
     for (const std::string p : {"q", "k", "v"}) {
-      m.random(p + k + ".w", {16, 16}, static_cast<std::uint64_t>(p[0]) + static_cast<std::uint64_t>(i));
+      m.random(p + k + ".w", {16, 16},
+               static_cast<std::uint64_t>(p[0]) + static_cast<std::uint64_t>(i));
       m.node(p + k + " = MatMul(" + h + ", " + p + k + ".w)");
       m.node(p + "r" + k + " = Reshape(" + p + k + ", heads)");
-      m.node(p + "t" + k + " = Transpose(" + p + "r" + k + ") {perm: " + (p == "k" ? "[0, 2, 3, 1]" : "[0, 2, 1, 3]") + "}");
+      m.node(p + "t" + k + " = Transpose(" + p + "r" + k +
+             ") {perm: " + (p == "k" ? "[0, 2, 3, 1]" : "[0, 2, 1, 3]") + "}");
     }
     m.node("qk" + k + " = MatMul(qt" + k + ", kt" + k + ")");
     m.node("sc" + k + " = Mul(qk" + k + ", scale)");
@@ -123,8 +126,11 @@ Model transformer() {
     m.node("ar" + k + " = Reshape(at" + k + ", merge)");
     m.node("res" + k + " = Add(ar" + k + ", " + h + ")");
     m.random("ln" + k + ".g", {16}, 21).random("ln" + k + ".b", {16}, 22);
-    m.node("n" + k + " = LayerNormalization(res" + k + ", ln" + k + ".g, ln" + k + ".b) {axis: -1}");
-    m.random("up" + k + ".w", {16, 32}, 31).random("dn" + k + ".w", {32, 16}, 32).random("up" + k + ".b", {32}, 33);
+    m.node("n" + k + " = LayerNormalization(res" + k + ", ln" + k + ".g, ln" + k +
+           ".b) {axis: -1}");
+    m.random("up" + k + ".w", {16, 32}, 31)
+        .random("dn" + k + ".w", {32, 16}, 32)
+        .random("up" + k + ".b", {32}, 33);
     m.node("up" + k + " = MatMul(n" + k + ", up" + k + ".w)");
     m.node("ub" + k + " = Add(up" + k + ", up" + k + ".b)");
     m.node("ac" + k + " = Relu(ub" + k + ")");
@@ -205,10 +211,10 @@ Model sequence() {
 }  // namespace
 
 std::vector<std::pair<std::string, Model>> nets() {
-  return {{"chain", chain()},         {"residual", residual()}, {"depthwise", depthwise()},
-          {"branchy", branchy()},     {"transformer", transformer()}, {"several", several()},
-          {"recurrent", recurrent()}, {"shared_weight", shared_weight()},
-          {"sequence", sequence()}};
+  return {
+      {"chain", chain()},         {"residual", residual()},           {"depthwise", depthwise()},
+      {"branchy", branchy()},     {"transformer", transformer()},     {"several", several()},
+      {"recurrent", recurrent()}, {"shared_weight", shared_weight()}, {"sequence", sequence()}};
 }
 
 Model net(const std::string& name) {
@@ -231,9 +237,11 @@ std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed) {
         *static_cast<bool*>(t.mutable_data()) = i % 2 == 0;
       } else if (input.type == DataType::kInt64) {
         auto* values = static_cast<std::int64_t*>(t.mutable_data());
-        for (std::int64_t j = 0; j < t.size(); ++j) values[j] = static_cast<std::int64_t>(random() % 20);
+        for (std::int64_t j = 0; j < t.size(); ++j)
+          values[j] = static_cast<std::int64_t>(random() % 20);
       } else {
-        for (float& v : t.mutable_floats()) v = static_cast<float>(random() >> 40) / 8388608.0F - 1.0F;
+        for (float& v : t.mutable_floats())
+          v = static_cast<float>(random() >> 40) / 8388608.0F - 1.0F;
       }
       feed.emplace(input.name, std::move(t));
     }

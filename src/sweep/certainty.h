@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bitsweep/metric.h"
+#include "bitsweep/sweep.h"
+
+namespace bitsweep::sweeping {
+
+/// Sums of one state, one entry per sample.
+using SampleSums = std::vector<std::vector<double>>;
+
+/// Scores of all states on resampled sets of samples: the same draws for every state, so that
+/// differences between states can be read off draw by draw. Works for any metric, also those that
+/// are no mean over samples. Source: Efron 1979, Bootstrap Methods: Another Look at the Jackknife.
+class Bootstrap {
+ public:
+  /// `states[s]` holds the same number (at least 2) of samples for every s.
+  Bootstrap(const MetricAccumulator& metric, const std::vector<SampleSums>& states,
+            std::uint64_t seed);
+
+  /// Standard error and 95% percentile interval of a state's score.
+  ScoreInterval interval(std::size_t state) const;
+  /// Whether the draws leave the order of two states open: each is ahead in more than 2.5% of them.
+  bool tied(std::size_t a, std::size_t b) const;
+
+ private:
+  std::vector<std::vector<double>> scores_;  // by state, by draw
+};
+
+}  // namespace bitsweep::sweeping
