@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "graph/cuts.h"
 
@@ -35,24 +37,61 @@ class Planner {
     CutPlan plan = best(price);
     // Doubling the price reaches any limit: without a cut nothing but the network itself is held.
     for (int i = 0; i < 60 && options_.memory_bytes > 0 &&
-                    plan.memory_bytes > options_.memory_bytes && !plan.cuts.empty();
+                    plan.memory_bytes > options_.memory_bytes && !plan.engine.cuts.empty();
          ++i) {
       price = price == 0.0 ? 1e-12 : price * 2.0;
       plan = best(price);
     }
-    const double spans = span_bytes(plan.cuts);
-    plan.optimize_spans =
+    const double spans = span_bytes(plan.engine.cuts);
+    plan.engine.optimize_spans =
         options_.memory_bytes == 0 || static_cast<double>(plan.memory_bytes) + spans <=
                                           static_cast<double>(options_.memory_bytes);
-    if (plan.optimize_spans) plan.memory_bytes += static_cast<std::int64_t>(spans);
+    if (plan.engine.optimize_spans) plan.memory_bytes += static_cast<std::int64_t>(spans);
+    add_partial_suffixes(&plan);
     return plan;
   }
 
  private:
+  // Suffixes of their own for states that reach only a part of the network, where they save more
+  // than they cost.
+  void add_partial_suffixes(CutPlan* plan) const {
+    std::map<std::pair<int, std::vector<graph::TensorId>>, double> num_states;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      const Cuts& cuts = plan->engine.cuts;
+      const auto to = std::upper_bound(cuts.begin(), cuts.end(), ranges_[i].second);
+      if (to == cuts.end()) continue;
+      std::vector<graph::TensorId> sources;
+      for (const int s : states_[i]) {
+        sources.push_back(engine_.placement().sites[static_cast<std::size_t>(s)].tensor);
+      }
+      const std::vector<char> affected = engine_.order().affected_by(sources);
+      std::vector<graph::TensorId> changed = engine_.order().live(*to);
+      std::erase_if(changed,
+                    [&](graph::TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
+      if (!changed.empty()) num_states[{static_cast<int>(to - cuts.begin()), changed}] += 1.0;
+    }
+    const double creation =
+        kSessionCreation / static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
+    for (const auto& [key, count] : num_states) {
+      const int position = plan->engine.cuts[static_cast<std::size_t>(key.first)];
+      const double whole = engine_.cost(position, engine_.order().size());
+      const double part = engine_.make_suffix(position, key.second).cost;
+      // Its own reference and session against what each state saves.
+      if (count * (whole - part) <= part * (1.0 + creation)) continue;
+      const auto bytes =
+          static_cast<std::int64_t>(bytes_behind_[static_cast<std::size_t>(position)]);
+      if (options_.memory_bytes > 0 && plan->memory_bytes + bytes > options_.memory_bytes) continue;
+      plan->memory_bytes += bytes;
+      plan->cost_per_sample += part - count * (whole - part);
+      plan->engine.partial_suffixes.push_back(key);
+    }
+  }
+
   void collect_states(const std::vector<State>& states) {
     for (const State& state : states) {
       const auto range = engine_.touched(state);
       if (!range) continue;
+      states_.push_back(state);
       firsts_.push_back(range->first);
       lasts_.push_back(range->second);
       ranges_.push_back(*range);
@@ -138,15 +177,15 @@ class Planner {
         2.0 * candidates_.front()
                   .bytes_behind;  // the float pass, and the fake-quantized weights of all states
     for (std::size_t j = previous[n - 1]; j > 0; j = previous[j]) {
-      plan.cuts.push_back(candidates_[j].position);
+      plan.engine.cuts.push_back(candidates_[j].position);
       bytes += candidates_[j].bytes_behind;
     }
-    std::reverse(plan.cuts.begin(), plan.cuts.end());
+    std::reverse(plan.engine.cuts.begin(), plan.engine.cuts.end());
     // Recompute without the price: what the user waits for.
     plan.cost_per_sample = 1.0;
-    for (const int cut : plan.cuts) plan.cost_per_sample += 1.0 - engine_.cost(0, cut);
+    for (const int cut : plan.engine.cuts) plan.cost_per_sample += 1.0 - engine_.cost(0, cut);
     for (const auto& [first, last] : ranges_) {
-      const auto [a, b] = cuts_around(plan.cuts, first, last);
+      const auto [a, b] = cuts_around(plan.engine.cuts, first, last);
       plan.cost_per_sample +=
           engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
     }
@@ -174,9 +213,10 @@ class Planner {
 
   const Engine& engine_;
   CutPlanOptions options_;
-  std::vector<int> firsts_;  // sorted
-  std::vector<int> lasts_;   // sorted
-  std::vector<std::pair<int, int>> ranges_;
+  std::vector<State> states_;                // those that change something
+  std::vector<int> lasts_;                   // sorted
+  std::vector<std::pair<int, int>> ranges_;  // of states_
+  std::vector<int> firsts_;                  // sorted
   std::vector<Candidate> candidates_;
   std::vector<double> bytes_behind_;
 };

@@ -12,13 +12,11 @@ struct CutPlanOptions {
   std::int64_t memory_bytes = 0;  ///< for sessions; more cuts cost more of it
 };
 
-/// How a set of states will be run.
+/// How a set of states will be run, and what that is expected to cost.
 struct CutPlan {
-  Cuts cuts;
-  bool optimize_spans =
-      true;  ///< false: the states' own sessions share the weights instead of copying them
-  double cost_per_sample = 0.0;   ///< estimate for all states, in float passes
-  std::int64_t memory_bytes = 0;  ///< estimate
+  EnginePlan engine;
+  double cost_per_sample = 0.0;   ///< for all states, in float passes
+  std::int64_t memory_bytes = 0;  ///< of the sessions
 };
 
 /// Chooses the cuts that make all states of one sample cheapest, by dynamic programming over the
@@ -30,6 +28,8 @@ struct CutPlan {
 ///
 /// plus the creation of the sessions spread over the samples. Memory is kept below the limit by a
 /// price per byte that rises until the plan fits.
+/// Where several states leave the same few tensors changed at a cut and these reach only part of
+/// what lies behind, the part gets a suffix of its own.
 CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states,
                   const CutPlanOptions& options);
 

@@ -200,12 +200,6 @@ Engine::Span Engine::span_of(const State& state, int* last_cut) const {
   return {from == cuts_.begin() ? 0 : *(from - 1), to == cuts_.end() ? order_.size() : *to};
 }
 
-int Engine::last_cut(const State& state) const {
-  int cut = 0;
-  span_of(state, &cut);
-  return cut;
-}
-
 // Whether the site's node belongs into this span.
 bool Engine::quantizes_in(int site, Span span) const {
   const TensorId t = placement_.sites[static_cast<std::size_t>(site)].tensor;
@@ -243,10 +237,10 @@ std::string Engine::span_key(Span span, const State& state, const std::vector<Te
   return key;
 }
 
-Engine::SpanSession Engine::span_session(Span span, const State& state,
+Engine::PartSession Engine::span_session(Span span, const State& state,
                                          const std::vector<TensorId>& outputs, int threads,
                                          Optimization optimization) {
-  SpanSession result;
+  PartSession result;
   State inside;
   for (const int s : state) {
     if (quantizes_in(s, span)) inside.push_back(s);
@@ -285,7 +279,25 @@ Engine::SpanSession Engine::span_session(Span span, const State& state,
   return result;
 }
 
-std::vector<Tensor> Engine::run_span(const SpanSession& session,
+Engine::PartSession Engine::suffix_session(const Suffix& suffix) {
+  PartSession result;
+  result.inputs = suffix.inputs;
+  result.outputs = suffix.outputs;
+  std::string key =
+      "suffix " + std::to_string(suffix.begin) + "/" + std::to_string(threads_per_run_);
+  for (const TensorId t : suffix.changed) key += "," + std::to_string(t);
+  result.session = sessions_.get(key, [&] {
+    graph::SubgraphSpec spec;
+    spec.nodes = suffix.nodes;
+    spec.inputs = suffix.inputs;
+    spec.outputs = suffix.outputs;
+    return std::make_unique<Session>(graph::build_subgraph(graph_, spec),
+                                     session_options(threads_per_run_));
+  });
+  return result;
+}
+
+std::vector<Tensor> Engine::run_part(const PartSession& session,
                                      const std::map<TensorId, Tensor>& values,
                                      const RunState* state) {
   std::vector<Tensor> inputs;
@@ -334,11 +346,10 @@ std::vector<Tensor> Engine::in_output_order(const std::map<TensorId, Tensor>& va
   return outputs;
 }
 
-void Engine::count(Span span) {
+void Engine::count(double cost) {
   num_runs_.fetch_add(1);
   double before = cost_run_.load();
-  const double add = cost(span.begin, span.end);
-  while (!cost_run_.compare_exchange_weak(before, before + add)) {
+  while (!cost_run_.compare_exchange_weak(before, before + cost)) {
   }
 }
 
@@ -353,15 +364,15 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   check_ready(state);
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
-  const SpanSession session =
+  const PartSession session =
       span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
   const RunState run = run_state(state);
   const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
     return !is_static_site(s) && quantizes_in(s, whole);
   });
   const std::vector<Tensor> results =
-      run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
-  count(whole);
+      run_part(session, feed_values(feed), has_nodes ? &run : nullptr);
+  count(1.0);
   std::map<TensorId, Tensor> values;
   for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
   return in_output_order(values, results);
@@ -380,7 +391,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
-  const SpanSession session =
+  const PartSession session =
       span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
   RunState run;
   run.sites.resize(quantizers_.size());
@@ -392,7 +403,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
     action.observer = quantizer(s).get();
   }
   const std::vector<Tensor> results =
-      run_span(session, feed_values(feed), has_nodes ? &run : nullptr);
+      run_part(session, feed_values(feed), has_nodes ? &run : nullptr);
   std::map<TensorId, Tensor> values;
   for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
   return in_output_order(values, results);
@@ -427,141 +438,6 @@ void Engine::observe_shapes(const Feed& feed) {
     cost_before_.clear();
   }
   shapes_known_ = true;
-}
-
-void Engine::set_plan(Cuts cuts, int threads_per_run, bool optimize_spans) {
-  cuts_ = std::move(cuts);
-  threads_per_run_ = threads_per_run;
-  optimize_spans_ = optimize_spans;
-  std::set<TensorId> live;
-  for (const int cut : cuts_) {
-    for (const TensorId t : order_.live(cut)) live.insert(t);
-  }
-  boundary_tensors_.assign(live.begin(), live.end());
-}
-
-std::int64_t Sample::size_bytes() const {
-  std::int64_t bytes = 0;
-  for (const auto& [t, value] : values_) bytes += static_cast<std::int64_t>(value.size_bytes());
-  for (const Tensor& output : outputs_) bytes += static_cast<std::int64_t>(output.size_bytes());
-  return bytes;
-}
-
-std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
-  auto sample = std::make_shared<Sample>();
-  sample->values_ = feed_values(feed);
-  const Span whole{0, order_.size()};
-  std::vector<TensorId> wanted = distinct_outputs();
-  const std::size_t num_outputs = wanted.size();
-  for (const TensorId t : boundary_tensors_) {
-    const bool is_input = order_.produced_at(t) < 0;
-    if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end())
-      wanted.push_back(t);
-  }
-  // On the path of the states' own sessions, which are compared with it.
-  const Optimization path = optimize_spans_ ? Optimization::kFull : Optimization::kNone;
-  const SpanSession session = span_session(whole, {}, wanted, threads_per_run_, path);
-  const std::vector<Tensor> results = run_span(session, sample->values_, nullptr);
-  count(whole);
-  std::map<TensorId, Tensor> outputs;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (i < num_outputs) outputs.emplace(wanted[i], results[i]);
-    if (order_.produced_at(wanted[i]) >= 0) sample->values_.emplace(wanted[i], results[i]);
-  }
-  sample->outputs_ = in_output_order(outputs, results);
-  for (std::size_t i = 0; i < cuts_.size(); ++i)
-    sample->references_.push_back(std::make_unique<Sample::Reference>());
-  return sample;
-}
-
-std::vector<Tensor> Engine::finish(int cut_index, const std::map<TensorId, Tensor>& boundary,
-                                   const Sample& sample) {
-  const Span span{cuts_[static_cast<std::size_t>(cut_index)], order_.size()};
-  std::vector<TensorId> wanted;
-  for (const TensorId t : distinct_outputs()) {
-    if (order_.produced_at(t) >= span.begin) wanted.push_back(t);
-  }
-  std::map<TensorId, Tensor> values =
-      boundary;  // outputs made before the cut, as the state left them
-  if (!wanted.empty()) {
-    const SpanSession session =
-        span_session(span, {}, wanted, threads_per_run_, Optimization::kFull);
-    const std::vector<Tensor> results = run_span(session, boundary, nullptr);
-    count(span);
-    for (std::size_t i = 0; i < results.size(); ++i) values.insert_or_assign(wanted[i], results[i]);
-  }
-  return in_output_order(values, sample.outputs_);
-}
-
-void Engine::prepare_reference(Sample& sample, int cut_index) {
-  if (cut_index >= static_cast<int>(cuts_.size())) return;
-  Sample::Reference& reference = *sample.references_[static_cast<std::size_t>(cut_index)];
-  std::call_once(reference.once,
-                 [&] { reference.outputs = finish(cut_index, sample.values_, sample); });
-}
-
-Engine::Boundary Engine::run_state_span(const State& state, Span span, bool to_the_end,
-                                        const Sample& sample) {
-  // What leaves the span: tensors made (or quantized, for a graph input) in it that are needed
-  // behind it.
-  const auto changed_input = [&](TensorId t) {
-    return std::any_of(state.begin(), state.end(), [&](int s) {
-      return placement_.sites[static_cast<std::size_t>(s)].tensor == t && quantizes_in(s, span);
-    });
-  };
-  std::vector<TensorId> wanted;
-  for (const TensorId t : to_the_end ? distinct_outputs() : order_.live(span.end)) {
-    if (order_.produced_at(t) >= span.begin || changed_input(t)) wanted.push_back(t);
-  }
-  const SpanSession session =
-      span_session(span, state, wanted, threads_per_run_, Optimization::kFull);
-  const RunState run = run_state(state);
-  const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
-    return !is_static_site(s) && quantizes_in(s, span);
-  });
-  const std::vector<Tensor> results = run_span(session, sample.values_, has_nodes ? &run : nullptr);
-  count(span);
-
-  Boundary boundary;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto it = sample.values_.find(wanted[i]);
-    boundary.changed =
-        boundary.changed || it == sample.values_.end() || !it->second.equal_bits(results[i]);
-    boundary.values.emplace(wanted[i], results[i]);
-  }
-  if (!to_the_end) {
-    for (const TensorId t : order_.live(span.end)) boundary.values.emplace(t, sample.values_.at(t));
-  }
-  return boundary;
-}
-
-std::vector<Tensor> Engine::evaluate_outputs(const State& state, const Sample& sample) {
-  if (!touched(state)) return sample.outputs_;
-  int cut_index = 0;
-  const Span span = span_of(state, &cut_index);
-  const bool to_the_end = cut_index == static_cast<int>(cuts_.size());
-  const Boundary boundary = run_state_span(state, span, to_the_end, sample);
-  if (to_the_end) return in_output_order(boundary.values, sample.outputs_);
-  return boundary.changed ? finish(cut_index, boundary.values, sample) : sample.outputs_;
-}
-
-Evaluation Engine::evaluate(const State& state, Sample& sample) {
-  Evaluation result;
-  result.reference = &sample.outputs_;
-  const int cut_index = last_cut(state);
-  if (touched(state) && cut_index < static_cast<int>(cuts_.size())) {
-    prepare_reference(sample, cut_index);
-    result.reference = &sample.references_[static_cast<std::size_t>(cut_index)]->outputs;
-  }
-  result.outputs = evaluate_outputs(state, sample);
-  if (result.reference != &sample.outputs_) {
-    // An unchanged boundary gives the float pass's outputs; compare like with like.
-    bool same = true;
-    for (std::size_t i = 0; same && i < result.outputs.size(); ++i)
-      same = result.outputs[i].data() == sample.outputs_[i].data();
-    if (same) result.reference = &sample.outputs_;
-  }
-  return result;
 }
 
 }  // namespace bitsweep::simulate

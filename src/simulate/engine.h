@@ -26,6 +26,28 @@ using State = std::vector<int>;
 /// reused.
 using Cuts = std::vector<int>;
 
+/// A float end of the network: all that lies behind a cut, or only what some tensors at the cut
+/// reach (the other branches of a branchy network keep the values of the float pass).
+struct Suffix {
+  int begin = 0;                         ///< position of the cut
+  std::vector<graph::TensorId> changed;  ///< empty: everything behind the cut
+  std::vector<int> nodes;                ///< ascending
+  std::vector<graph::TensorId>
+      inputs;  ///< live at the cut, or made behind it by nodes that are left out
+  std::vector<graph::TensorId> outputs;  ///< graph outputs that it makes
+  double cost = 0.0;                     ///< in units of one float pass
+};
+
+/// How the states of a sweep are run; see plan_cuts().
+struct EnginePlan {
+  Cuts cuts;
+  /// Cut (index) and tensors live there for which a suffix of their own pays.
+  std::vector<std::pair<int, std::vector<graph::TensorId>>> partial_suffixes;
+  int threads_per_run = 1;  ///< 1 when many states run side by side
+  bool optimize_spans =
+      true;  ///< false: the states' own sessions share the weights (smaller, slower)
+};
+
 /// The float pass of one sample and what states need of it. Filled by Engine::open_sample;
 /// afterwards safe to share.
 class Sample {
@@ -44,7 +66,7 @@ class Sample {
       values_;                   // float values of the tensors that are live at some cut
   std::vector<Tensor> outputs_;  // of the float pass, file order
   std::vector<std::unique_ptr<Reference>>
-      references_;  // by cut: outputs of the float suffix from the float boundary
+      references_;  // by suffix: its outputs from the float boundary
 };
 
 /// Outputs of a state with the float outputs to compare them with: both went through the same last
@@ -96,23 +118,26 @@ class Engine {
   /// changes is ever read.
   std::optional<std::pair<int, int>> touched(const State& state) const;
 
-  /// Sets the cuts of the following samples, the threads of each run (1 when many states run side
-  /// by side), and whether the states' own sessions are optimized (faster) or share the weights
-  /// (smaller).
-  void set_plan(Cuts cuts, int threads_per_run, bool optimize_spans = true);
+  /// Applies to the samples opened afterwards.
+  void set_plan(const EnginePlan& plan);
   const Cuts& cuts() const { return cuts_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
 
   /// Float pass. Thread-safe, like evaluate().
   std::shared_ptr<Sample> open_sample(const Feed& feed);
-  /// Computes the reference of one cut ahead of the states that need it.
-  void prepare_reference(Sample& sample, int cut_index);
+  /// Computes the outputs of one float suffix ahead of the states that need them.
+  void prepare_reference(Sample& sample, int suffix);
   Evaluation evaluate(const State& state, Sample& sample);
   /// The same without the reference, for callers that have their own.
   std::vector<Tensor> evaluate_outputs(const State& state, const Sample& sample);
-  /// Index of the cut that finishes the state; cuts().size() when it runs to the end of the
-  /// network.
-  int last_cut(const State& state) const;
+  /// Index of the suffix that finishes the state; num_suffixes() when it runs to the end of the
+  /// network in one go.
+  int suffix_of(const State& state) const;
+  int num_suffixes() const { return static_cast<int>(suffixes_.size()); }
+  /// Tensors live at the cut behind the state's last change that the state can change.
+  std::vector<graph::TensorId> changed_behind(const State& state) const;
+  /// The part of the network that `changed` reaches behind a cut; empty: all of it.
+  Suffix make_suffix(int cut_position, const std::vector<graph::TensorId>& changed) const;
 
   /// Work since reset_counters(): runs, and their cost in units of one float pass.
   void reset_counters();
@@ -124,8 +149,8 @@ class Engine {
     int begin = 0;
     int end = 0;
   };
-  /// A session of a span with the names it was built for.
-  struct SpanSession {
+  /// A session of a part of the network with the tensors it was built for.
+  struct PartSession {
     std::shared_ptr<const Session> session;
     std::vector<graph::TensorId> inputs;
     std::vector<graph::TensorId> outputs;
@@ -139,24 +164,26 @@ class Engine {
   bool is_static_site(int site) const;
   bool quantizes_in(int site, Span span) const;
   bool may_overwrite(graph::TensorId t, Span span) const;
-  SpanSession span_session(Span span, const State& state,
+  PartSession suffix_session(const Suffix& suffix);
+  PartSession span_session(Span span, const State& state,
                            const std::vector<graph::TensorId>& outputs, int threads,
                            Optimization optimization);
-  /// Runs the state's span on a sample: what is live behind it.
-  Boundary run_state_span(const State& state, Span span, bool to_the_end, const Sample& sample);
+  /// Runs the state's span on a sample: the values behind it that the state may have changed.
+  Boundary run_state_span(const State& state, Span span, const Sample& sample);
   std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs,
                        int threads) const;
-  std::vector<Tensor> run_span(const SpanSession& session,
+  std::vector<Tensor> run_part(const PartSession& session,
                                const std::map<graph::TensorId, Tensor>& values,
                                const RunState* state);
-  std::vector<Tensor> finish(int cut_index, const std::map<graph::TensorId, Tensor>& boundary,
+  std::vector<Tensor> finish(const Suffix& suffix,
+                             const std::map<graph::TensorId, Tensor>& boundary,
                              const Sample& sample);
   std::map<graph::TensorId, Tensor> feed_values(const Feed& feed) const;
   std::vector<Tensor> in_output_order(const std::map<graph::TensorId, Tensor>& values,
                                       const std::vector<Tensor>& fallback) const;
   std::vector<graph::TensorId> distinct_outputs() const;
   RunState run_state(const State& state) const;
-  void count(Span span);
+  void count(double cost);
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();
@@ -173,6 +200,8 @@ class Engine {
                                      // before shapes are known
   bool shapes_known_ = false;
   Cuts cuts_;
+  std::vector<Suffix> suffixes_;  // one per cut, then the partial ones
+  std::map<std::pair<int, std::vector<graph::TensorId>>, int> partial_;  // cut, changed -> suffix
   int threads_per_run_ = 1;
   bool optimize_spans_ = true;
   std::vector<graph::TensorId> boundary_tensors_;  // live at some cut

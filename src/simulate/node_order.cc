@@ -64,6 +64,23 @@ std::vector<TensorId> NodeOrder::live(int position) const {
   return result;
 }
 
+std::vector<char> NodeOrder::affected_by(const std::vector<TensorId>& sources) const {
+  std::vector<char> affected(graph_->tensors().size(), 0);
+  for (const TensorId t : sources) affected[static_cast<std::size_t>(t)] = 1;
+  const auto any = [&](const std::vector<TensorId>& tensors) {
+    return std::any_of(tensors.begin(), tensors.end(), [&](TensorId t) {
+      return t != graph::kAbsent && affected[static_cast<std::size_t>(t)] != 0;
+    });
+  };
+  for (const graph::Node& node : graph_->nodes()) {
+    if (!any(node.inputs) && !any(node.captured)) continue;
+    for (const TensorId t : node.outputs) {
+      if (t != graph::kAbsent) affected[static_cast<std::size_t>(t)] = 1;
+    }
+  }
+  return affected;
+}
+
 std::vector<TensorId> NodeOrder::inputs_of(int begin, int end) const {
   std::set<TensorId> needed;
   const auto need = [&](TensorId t) {

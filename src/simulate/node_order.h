@@ -34,6 +34,9 @@ class NodeOrder {
   /// Live tensors of the cut at `position`, ascending ids.
   std::vector<graph::TensorId> live(int position) const;
 
+  /// For each tensor, whether its value depends on one of the sources (themselves included).
+  std::vector<char> affected_by(const std::vector<graph::TensorId>& sources) const;
+
   /// Dynamic tensors that nodes [begin, end) read (captured ones included) and do not make
   /// themselves, ascending ids.
   std::vector<graph::TensorId> inputs_of(int begin, int end) const;

@@ -62,7 +62,7 @@ Reuse::Reuse(Engine& engine, std::vector<State> states, std::int64_t max_memory_
   session_memory_ = memory - sample_memory_;
 }
 
-Reuse::~Reuse() { engine_.set_plan({}, engine_.num_threads()); }
+Reuse::~Reuse() { engine_.set_plan({.threads_per_run = engine_.num_threads()}); }
 
 Sample& Reuse::sample_of(const Feed& feed) {
   const std::uint64_t hash = content_hash(feed);
@@ -88,9 +88,10 @@ std::vector<Tensor> Reuse::run(const State& state, const Feed& feed) {
   if (!planned_) {
     if (!engine_.shapes_known()) engine_.observe_shapes(feed);
     engine_.set_memory_limit(static_cast<std::size_t>(session_memory_));
-    const CutPlan plan = plan_cuts(
-        engine_, states_, {.num_samples = kExpectedSamples, .memory_bytes = session_memory_});
-    engine_.set_plan(plan.cuts, engine_.num_threads(), plan.optimize_spans);
+    CutPlan plan = plan_cuts(engine_, states_,
+                             {.num_samples = kExpectedSamples, .memory_bytes = session_memory_});
+    plan.engine.threads_per_run = engine_.num_threads();
+    engine_.set_plan(plan.engine);
     planned_ = true;
   }
   engine_.check_ready(state);

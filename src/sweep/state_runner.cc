@@ -20,12 +20,12 @@ StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
       states_(std::move(states)),
       metric_(metric) {
   results_.resize(states_.size());
-  std::set<int> cuts;
+  std::set<int> suffixes;
   for (const State& state : states_) {
-    const int cut = engine_.last_cut(state);
-    if (engine_.touched(state) && cut < static_cast<int>(engine_.cuts().size())) cuts.insert(cut);
+    const int suffix = engine_.suffix_of(state);
+    if (engine_.touched(state) && suffix < engine_.num_suffixes()) suffixes.insert(suffix);
   }
-  reference_cuts_.assign(cuts.begin(), cuts.end());
+  references_.assign(suffixes.begin(), suffixes.end());
   // Early changes cost most: starting with them keeps the workers' ends together.
   order_.resize(states_.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
@@ -37,25 +37,26 @@ StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
                    [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
 }
 
-const MetricReference& StateRunner::reference_of(Job& job, const Evaluation& evaluation, int cut) {
+const MetricReference& StateRunner::reference_of(Job& job, const Evaluation& evaluation,
+                                                 int suffix) {
   const bool own = evaluation.reference != &job.sample->outputs();
   Job::Prepared& prepared =
-      *(own ? job.prepared[static_cast<std::size_t>(cut)] : job.prepared.back());
+      *(own ? job.prepared[static_cast<std::size_t>(suffix)] : job.prepared.back());
   std::call_once(prepared.once,
                  [&] { prepared.reference = metric_.prepare(*evaluation.reference); });
   return *prepared.reference;
 }
 
 void StateRunner::run_task(Job& job, std::size_t task) {
-  if (task < reference_cuts_.size()) {
-    engine_.prepare_reference(*job.sample, reference_cuts_[task]);
+  if (task < references_.size()) {
+    engine_.prepare_reference(*job.sample, references_[task]);
     return;
   }
-  const std::size_t index = order_[task - reference_cuts_.size()];
+  const std::size_t index = order_[task - references_.size()];
   const State& state = states_[index];
   const Evaluation evaluation = engine_.evaluate(state, *job.sample);
   const std::unique_ptr<MetricAccumulator> score = metric_.fresh();
-  score->add(reference_of(job, evaluation, engine_.last_cut(state)), evaluation.outputs);
+  score->add(reference_of(job, evaluation, engine_.suffix_of(state)), evaluation.outputs);
   SampleScore result{score->score(), score->state()};
   const std::lock_guard lock(mutex_);
   auto& row = results_[index];
@@ -79,7 +80,7 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
       simulation_.check_feed(*feed);
       job = std::make_shared<Job>();
       job->sample = engine_.open_sample(*feed);
-      for (std::size_t i = 0; i <= engine_.cuts().size(); ++i)
+      for (std::size_t i = 0; i <= static_cast<std::size_t>(engine_.num_suffixes()); ++i)
         job->prepared.push_back(std::make_unique<Job::Prepared>());
     }
   } catch (...) {
@@ -99,7 +100,7 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
 }
 
 void StateRunner::work() {
-  const std::size_t num_tasks = reference_cuts_.size() + states_.size();
+  const std::size_t num_tasks = references_.size() + states_.size();
   std::unique_lock lock(mutex_);
   while (!stop_ && error_ == nullptr) {
     const auto open = std::find_if(jobs_.begin(), jobs_.end(),

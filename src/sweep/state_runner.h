@@ -53,21 +53,20 @@ class StateRunner {
       std::shared_ptr<const MetricReference> reference;
     };
     std::vector<std::unique_ptr<Prepared>>
-        prepared;  // by cut; the last one for the float pass's own outputs
+        prepared;  // by suffix; the last one for the float pass's own outputs
   };
 
   void work();
   void produce(std::unique_lock<std::mutex>& lock);
   void run_task(Job& job, std::size_t task);
-  const MetricReference& reference_of(Job& job, const simulate::Evaluation& evaluation, int cut);
+  const MetricReference& reference_of(Job& job, const simulate::Evaluation& evaluation, int suffix);
 
   simulate::Engine& engine_;
   SampleSource& source_;
   const Simulation& simulation_;
   std::vector<simulate::State> states_;
   const MetricAccumulator& metric_;
-  std::vector<int>
-      reference_cuts_;  // cuts whose float suffix some state needs, most expensive first
+  std::vector<int> references_;     // suffixes that some state needs
   std::vector<std::size_t> order_;  // states, most expensive first
 
   mutable std::mutex mutex_;

@@ -122,7 +122,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 class PlanScope {
  public:
   explicit PlanScope(simulate::Engine& engine) : engine_(engine) {}
-  ~PlanScope() { engine_.set_plan({}, engine_.num_threads()); }
+  ~PlanScope() { engine_.set_plan({.threads_per_run = engine_.num_threads()}); }
   PlanScope(const PlanScope&) = delete;
   PlanScope& operator=(const PlanScope&) = delete;
 
@@ -159,7 +159,7 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     plan = simulate::plan_cuts(engine, table.states,
                                {.num_samples = expected, .memory_bytes = memory});
   }
-  engine.set_plan(plan.cuts, /*threads_per_run=*/1, plan.optimize_spans);
+  engine.set_plan(plan.engine);
   engine.reset_counters();
 
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));

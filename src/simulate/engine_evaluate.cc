@@ -1,0 +1,191 @@
+// The part of Engine that evaluates states on samples: plan, float pass, spans and suffixes.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "simulate/engine.h"
+
+namespace bitsweep::simulate {
+
+using graph::TensorId;
+
+std::int64_t Sample::size_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [t, value] : values_) bytes += static_cast<std::int64_t>(value.size_bytes());
+  for (const Tensor& output : outputs_) bytes += static_cast<std::int64_t>(output.size_bytes());
+  return bytes;
+}
+
+Suffix Engine::make_suffix(int cut_position, const std::vector<TensorId>& changed) const {
+  Suffix suffix{.begin = cut_position, .changed = changed};
+  const std::vector<char> affected =
+      changed.empty() ? std::vector<char>(graph_.tensors().size(), 1) : order_.affected_by(changed);
+  const auto is_affected = [&](TensorId t) {
+    return t != graph::kAbsent && affected[static_cast<std::size_t>(t)] != 0;
+  };
+  std::set<TensorId> inputs;
+  std::set<TensorId> made;
+  for (int p = cut_position; p < order_.size(); ++p) {
+    const graph::Node& node = graph_.node(order_.nodes()[static_cast<std::size_t>(p)]);
+    if (!std::any_of(node.outputs.begin(), node.outputs.end(), is_affected)) continue;
+    suffix.nodes.push_back(order_.nodes()[static_cast<std::size_t>(p)]);
+    suffix.cost += cost(p, p + 1);
+    const auto need = [&](TensorId t) {
+      if (t != graph::kAbsent && order_.is_dynamic(t) && made.count(t) == 0) inputs.insert(t);
+    };
+    std::for_each(node.inputs.begin(), node.inputs.end(), need);
+    std::for_each(node.captured.begin(), node.captured.end(), need);
+    made.insert(node.outputs.begin(), node.outputs.end());
+  }
+  suffix.inputs.assign(inputs.begin(), inputs.end());
+  for (const TensorId t : distinct_outputs()) {
+    if (made.count(t) > 0) suffix.outputs.push_back(t);
+  }
+  return suffix;
+}
+
+void Engine::set_plan(const EnginePlan& plan) {
+  cuts_ = plan.cuts;
+  threads_per_run_ = plan.threads_per_run;
+  optimize_spans_ = plan.optimize_spans;
+  suffixes_.clear();
+  partial_.clear();
+  for (const int cut : cuts_) suffixes_.push_back(make_suffix(cut, {}));
+  for (const auto& [cut, changed] : plan.partial_suffixes) {
+    partial_.emplace(std::pair{cut, changed}, num_suffixes());
+    suffixes_.push_back(make_suffix(cuts_[static_cast<std::size_t>(cut)], changed));
+  }
+  std::set<TensorId> kept;
+  for (const int cut : cuts_) {
+    for (const TensorId t : order_.live(cut)) kept.insert(t);
+  }
+  for (const Suffix& suffix : suffixes_) kept.insert(suffix.inputs.begin(), suffix.inputs.end());
+  boundary_tensors_.assign(kept.begin(), kept.end());
+}
+
+std::vector<TensorId> Engine::changed_behind(const State& state) const {
+  int cut = 0;
+  const Span span = span_of(state, &cut);
+  std::vector<TensorId> sources;
+  for (const int s : state) sources.push_back(placement_.sites[static_cast<std::size_t>(s)].tensor);
+  const std::vector<char> affected = order_.affected_by(sources);
+  std::vector<TensorId> changed = order_.live(span.end);
+  std::erase_if(changed, [&](TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
+  return changed;
+}
+
+int Engine::suffix_of(const State& state) const {
+  int cut = 0;
+  span_of(state, &cut);
+  if (cut == static_cast<int>(cuts_.size())) return num_suffixes();
+  if (partial_.empty()) return cut;
+  const auto partial = partial_.find({cut, changed_behind(state)});
+  return partial == partial_.end() ? cut : partial->second;
+}
+
+std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
+  auto sample = std::make_shared<Sample>();
+  sample->values_ = feed_values(feed);
+  std::vector<TensorId> wanted = distinct_outputs();
+  const std::size_t num_outputs = wanted.size();
+  for (const TensorId t : boundary_tensors_) {
+    const bool is_input = order_.produced_at(t) < 0;
+    if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end()) {
+      wanted.push_back(t);
+    }
+  }
+  // On the path of the states' own sessions, which are compared with it.
+  const Optimization path = optimize_spans_ ? Optimization::kFull : Optimization::kNone;
+  const PartSession session = span_session({0, order_.size()}, {}, wanted, threads_per_run_, path);
+  const std::vector<Tensor> results = run_part(session, sample->values_, nullptr);
+  count(1.0);
+  std::map<TensorId, Tensor> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i < num_outputs) outputs.emplace(wanted[i], results[i]);
+    if (order_.produced_at(wanted[i]) >= 0) sample->values_.emplace(wanted[i], results[i]);
+  }
+  sample->outputs_ = in_output_order(outputs, results);
+  for (std::size_t i = 0; i < suffixes_.size(); ++i) {
+    sample->references_.push_back(std::make_unique<Sample::Reference>());
+  }
+  return sample;
+}
+
+// `boundary`: what the state left behind the cut; what it did not touch comes from the float pass.
+std::vector<Tensor> Engine::finish(const Suffix& suffix, const std::map<TensorId, Tensor>& boundary,
+                                   const Sample& sample) {
+  std::map<TensorId, Tensor> values = boundary;  // holds the outputs made in front of the cut
+  if (!suffix.outputs.empty()) {
+    const PartSession session = suffix_session(suffix);
+    for (const TensorId t : session.inputs) values.emplace(t, sample.values_.at(t));
+    const std::vector<Tensor> results = run_part(session, values, nullptr);
+    count(suffix.cost);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values.insert_or_assign(suffix.outputs[i], results[i]);
+    }
+  }
+  return in_output_order(values, sample.outputs_);
+}
+
+void Engine::prepare_reference(Sample& sample, int suffix) {
+  if (suffix >= num_suffixes()) return;
+  Sample::Reference& reference = *sample.references_[static_cast<std::size_t>(suffix)];
+  std::call_once(reference.once, [&] {
+    reference.outputs = finish(suffixes_[static_cast<std::size_t>(suffix)], {}, sample);
+  });
+}
+
+Engine::Boundary Engine::run_state_span(const State& state, Span span, const Sample& sample) {
+  // What leaves the span changed: made, or quantized for a graph input, in it, and needed behind.
+  const auto quantized_here = [&](TensorId t) {
+    return std::any_of(state.begin(), state.end(), [&](int s) {
+      return placement_.sites[static_cast<std::size_t>(s)].tensor == t && quantizes_in(s, span);
+    });
+  };
+  std::vector<TensorId> wanted = changed_behind(state);
+  std::erase_if(
+      wanted, [&](TensorId t) { return order_.produced_at(t) < span.begin && !quantized_here(t); });
+  Boundary boundary;
+  if (wanted.empty()) return boundary;
+  const PartSession session =
+      span_session(span, state, wanted, threads_per_run_, Optimization::kFull);
+  const RunState run = run_state(state);
+  const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
+    return !is_static_site(s) && quantizes_in(s, span);
+  });
+  const std::vector<Tensor> results = run_part(session, sample.values_, has_nodes ? &run : nullptr);
+  count(cost(span.begin, span.end));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto it = sample.values_.find(wanted[i]);
+    boundary.changed =
+        boundary.changed || it == sample.values_.end() || !it->second.equal_bits(results[i]);
+    boundary.values.emplace(wanted[i], results[i]);
+  }
+  return boundary;
+}
+
+std::vector<Tensor> Engine::evaluate_outputs(const State& state, const Sample& sample) {
+  if (!touched(state)) return sample.outputs_;
+  int cut = 0;
+  const Boundary boundary = run_state_span(state, span_of(state, &cut), sample);
+  if (!boundary.changed) return sample.outputs_;
+  const int suffix = suffix_of(state);
+  if (suffix == num_suffixes()) return in_output_order(boundary.values, sample.outputs_);
+  return finish(suffixes_[static_cast<std::size_t>(suffix)], boundary.values, sample);
+}
+
+Evaluation Engine::evaluate(const State& state, Sample& sample) {
+  Evaluation result{.outputs = evaluate_outputs(state, sample), .reference = &sample.outputs_};
+  // Outputs of the float pass itself, or of a span that ends the network, are compared with it.
+  bool from_float_pass = true;
+  for (std::size_t i = 0; i < result.outputs.size(); ++i) {
+    from_float_pass = from_float_pass && result.outputs[i].data() == sample.outputs_[i].data();
+  }
+  const int suffix = suffix_of(state);
+  if (from_float_pass || suffix == num_suffixes()) return result;
+  prepare_reference(sample, suffix);
+  result.reference = &sample.references_[static_cast<std::size_t>(suffix)]->outputs;
+  return result;
+}
+
+}  // namespace bitsweep::simulate
