@@ -169,7 +169,8 @@ int run_sweep(const Arguments& arguments) {
   const std::vector<std::string> details =
       describe_groups(simulation, result, arguments.by_operator());
   const Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
-  write_results(arguments.sweep.output_folder, result, details, arguments.by_operator(), facts);
+  write_results(arguments.sweep.output_folder, simulation, result, details, arguments.by_operator(),
+                facts);
 
   fmt::print("{}\n", ranking_text(result, details));
   fmt::print("metric  {}: {}; {} is better\n", result.metric, find_metric(result.metric).summary,

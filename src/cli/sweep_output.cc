@@ -15,6 +15,27 @@ namespace {
 
 constexpr std::size_t kRowsShown = 20;
 
+/// Rows of the result in the order of the network: a plot then shows where the sensitive parts are.
+/// The quantizers of an operator stand together.
+std::vector<std::size_t> network_order(const Simulation& simulation, const SweepResult& result) {
+  std::map<std::string, std::size_t> place;
+  const std::map<std::string, std::string> owner = operator_of_tensor(simulation);
+  for (const OperatorInfo& op : simulation.operators()) place.emplace(op.name, place.size());
+  const auto place_of = [&](const std::string& name) {
+    const auto op = owner.find(name);
+    const auto found = place.find(op == owner.end() ? name : op->second);
+    return found == place.end() ? place.size() : found->second;
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> rows;
+  for (std::size_t i = 0; i < result.scores.size(); ++i) {
+    rows.emplace_back(place_of(result.scores[i].name), i);
+  }
+  std::sort(rows.begin(), rows.end());
+  std::vector<std::size_t> order;
+  for (const auto& [position, row] : rows) order.push_back(row);
+  return order;
+}
+
 }  // namespace
 
 void prepare_output_folder(const std::filesystem::path& folder) {
@@ -73,18 +94,23 @@ std::string cost_text(const SweepResult& result) {
                      plural(result.num_samples, "sample"));
 }
 
-void write_results(const std::filesystem::path& folder, const SweepResult& result,
-                   const std::vector<std::string>& details, bool by_operator, const Facts& facts) {
+void write_results(const std::filesystem::path& folder, const Simulation& simulation,
+                   const SweepResult& result, const std::vector<std::string>& details,
+                   bool by_operator, const Facts& facts) {
   write_text_file(folder / "results.json", sweep_to_json(result, facts));
   write_text_file(folder / "run.json", sweep_run_info_to_json(result));
   SensitivityPage page;
   page.title = fmt::format("Quantization Sensitivity ({})", result.metric);
   page.metric = result.metric;
   page.higher_is_worse = result.better == Better::kLower;
-  for (const SweepScore& score : result.scores) page.scores.emplace_back(score.name, score.score);
+  for (const std::size_t row : network_order(simulation, result)) {
+    const SweepScore& score = result.scores[row];
+    page.scores.emplace_back(score.name, score.score);
+    page.details.push_back(details[row]);
+    if (score.interval) page.intervals.emplace_back(score.interval->low, score.interval->high);
+  }
   page.highlight_patterns = default_highlight_patterns();
   page.details_label = by_operator ? "Operator" : "Quantizer";
-  page.details = details;
   page.facts = facts;
   page.facts.emplace_back("cost", cost_text(result));
   write_sensitivity_page(page, folder / "report.html");

@@ -27,7 +27,8 @@ std::string ranking_text(const SweepResult& result, const std::vector<std::strin
 std::string cost_text(const SweepResult& result);
 
 /// Writes results.json, run.json and report.html. @throws Error(kIo).
-void write_results(const std::filesystem::path& folder, const SweepResult& result,
-                   const std::vector<std::string>& details, bool by_operator, const Facts& facts);
+void write_results(const std::filesystem::path& folder, const Simulation& simulation,
+                   const SweepResult& result, const std::vector<std::string>& details,
+                   bool by_operator, const Facts& facts);
 
 }  // namespace bitsweep::cli
