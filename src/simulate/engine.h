@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ class Sample {
   std::map<graph::TensorId, Tensor>
       values_;                   // float values of the tensors that are live at some cut
   std::vector<Tensor> outputs_;  // of the float pass, file order
+  std::string shapes_;           // of the feed
   std::vector<std::unique_ptr<Reference>>
       references_;  // by suffix: its outputs from the float boundary
 };
@@ -205,6 +207,10 @@ class Engine {
   int threads_per_run_ = 1;
   bool optimize_spans_ = true;
   std::vector<graph::TensorId> boundary_tensors_;  // live at some cut
+  // Suffixes that gave the very bits of the float pass for samples of these shapes: their reference
+  // is known.
+  std::mutex exact_mutex_;
+  std::set<std::pair<int, std::string>> exact_suffixes_;
   std::atomic<std::int64_t> num_runs_{0};
   std::atomic<double> cost_run_{0.0};
 };

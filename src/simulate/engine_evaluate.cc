@@ -50,6 +50,7 @@ void Engine::set_plan(const EnginePlan& plan) {
   optimize_spans_ = plan.optimize_spans;
   suffixes_.clear();
   partial_.clear();
+  exact_suffixes_.clear();
   for (const int cut : cuts_) suffixes_.push_back(make_suffix(cut, {}));
   for (const auto& [cut, changed] : plan.partial_suffixes) {
     partial_.emplace(std::pair{cut, changed}, num_suffixes());
@@ -86,6 +87,7 @@ int Engine::suffix_of(const State& state) const {
 std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
   auto sample = std::make_shared<Sample>();
   sample->values_ = feed_values(feed);
+  for (const auto& [name, tensor] : feed) sample->shapes_ += shape_text(tensor.shape());
   std::vector<TensorId> wanted = distinct_outputs();
   const std::size_t num_outputs = wanted.size();
   for (const TensorId t : boundary_tensors_) {
@@ -131,7 +133,23 @@ void Engine::prepare_reference(Sample& sample, int suffix) {
   if (suffix >= num_suffixes()) return;
   Sample::Reference& reference = *sample.references_[static_cast<std::size_t>(suffix)];
   std::call_once(reference.once, [&] {
+    // Which kernels the runtime picks depends on the shapes alone. A suffix that repeated the float
+    // pass bit for bit does so for every sample of the same shapes, and need not be run again
+    // without a change.
+    const std::pair key{suffix, sample.shapes_};
+    {
+      const std::lock_guard lock(exact_mutex_);
+      if (exact_suffixes_.count(key) > 0) {
+        reference.outputs = sample.outputs_;
+        return;
+      }
+    }
     reference.outputs = finish(suffixes_[static_cast<std::size_t>(suffix)], {}, sample);
+    for (std::size_t i = 0; i < reference.outputs.size(); ++i) {
+      if (!reference.outputs[i].equal_bits(sample.outputs_[i])) return;
+    }
+    const std::lock_guard lock(exact_mutex_);
+    exact_suffixes_.insert(key);
   });
 }
 
