@@ -85,6 +85,11 @@ void Draft::add_activations() {
   }
 }
 
+bool Draft::is_shared(int site) const {
+  return std::count(quantizer_of_site_.begin(), quantizer_of_site_.end(),
+                    quantizer_of_site_[site]) > 1;
+}
+
 void Draft::tie_all(int site, int owner) {
   const int from = quantizer_of_site_[site];
   const int to = quantizer_of_site_[owner];

@@ -44,6 +44,8 @@ class Draft {
   bool share_quantizer(int a, int b) const {
     return quantizer_of_site_[a] == quantizer_of_site_[b];
   }
+  /// True when another site uses the quantizer of this one.
+  bool is_shared(int site) const;
   /// `site` uses the quantizer of `owner` from now on.
   void tie(int site, int owner) { quantizer_of_site_[site] = quantizer_of_site_[owner]; }
   /// Every site that uses the quantizer of `site` uses that of `owner` from now on.

@@ -83,6 +83,17 @@ TEST(ExceptionRules, MatmulOfActivationsFollowsTheHardware) {
   EXPECT_EQ(late.site("a").format.bitwidth, 16);
 }
 
+TEST(ExceptionRules, AStaticWeightBehindTransposeKeepsItsWidth) {
+  ModelBuilder m;
+  m.input("x", {4, 4})
+      .output("y")
+      .random("w", {4, 4})
+      .node("t = Transpose(w)")
+      .node("y = MatMul(x, t)");
+  EXPECT_EQ(
+      Placed(m, {.rules = "htp_v66", .parameters = {.bitwidth = 4}}).site("w").format.bitwidth, 4);
+}
+
 TEST(ExceptionRules, GroupedTransposedConvolutionIsPerTensor) {
   ModelBuilder m;
   m.input("x", {1, 4, 8, 8}).output("y").random("w", {4, 3, 3, 3}).random("b", {6});

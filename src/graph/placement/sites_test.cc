@@ -48,6 +48,14 @@ TEST(Sites, AreOnFloatingPointTensorsOnly) {
   EXPECT_EQ(placed.skipped("d"), "no quantizer for float64 values");
 }
 
+TEST(Sites, AnInputThatNobodyReadsIsOff) {
+  ModelBuilder m;
+  m.input("x", {4}).input("z", {4}).output("y").node("y = Elu(x)");
+  const Placed placed(m);
+  EXPECT_FALSE(placed.enabled("z"));
+  EXPECT_EQ(placed.site("z").reason, "nobody reads it");
+}
+
 TEST(Sites, ListTensorsOfUnknownType) {
   ModelBuilder m;
   m.input("x", {4}).output("y").node("y = Elu(x)");

@@ -8,9 +8,9 @@
 namespace bitsweep::graph {
 namespace {
 
-// True when every reader of `tensor`, also behind data movement, is `target`: changing the grid
-// harms nobody else.
-bool feeds_only(const Draft& draft, TensorId tensor, int target) {
+// True when what the tensor holds ends up in `target` only, on whatever way: a new grid harms
+// nobody else.
+bool is_read_only_by(const Draft& draft, TensorId tensor, int target) {
   const Graph& graph = draft.graph();
   for (const Use& use : graph.tensor(tensor).uses) {
     if (use.input < 0) return false;
@@ -18,10 +18,39 @@ bool feeds_only(const Draft& draft, TensorId tensor, int target) {
     const Node& reader = graph.node(use.node);
     if (use.input != 0 || !passes_values_through(graph, reader)) return false;
     for (const TensorId output : reader.outputs) {
-      if (output != kAbsent && !feeds_only(draft, output, target)) return false;
+      if (output == kAbsent) continue;
+      if (graph.tensor(output).is_output || !is_read_only_by(draft, output, target)) return false;
     }
   }
   return true;
+}
+
+// True when all readers of a node's outputs are operator `target`, or move data and lead there in
+// turn. The grid of what they carry may then follow that of `target`. An end without readers does
+// not lead there.
+bool leads_only_to(const Draft& draft, const std::vector<TensorId>& outputs, int target) {
+  const Graph& graph = draft.graph();
+  bool is_read = false;
+  for (const TensorId output : outputs) {
+    if (output == kAbsent) continue;
+    for (const Use& use : graph.tensor(output).uses) {
+      is_read = true;
+      if (use.input < 0) return false;
+      if (draft.operator_graph().operator_of_node[use.node] == target) continue;
+      const Node& reader = graph.node(use.node);
+      if (use.input != 0 || !passes_values_through(graph, reader)) return false;
+      if (!leads_only_to(draft, reader.outputs, target)) return false;
+    }
+  }
+  return is_read;
+}
+
+// The same for the node that makes the tensor of a site.
+bool leads_only_to(const Draft& draft, int site, int target) {
+  const TensorId tensor = draft.sites()[site].tensor;
+  const int producer = draft.graph().tensor(tensor).producer;
+  if (producer < 0) return leads_only_to(draft, std::vector<TensorId>{tensor}, target);
+  return leads_only_to(draft, draft.graph().node(producer).outputs, target);
 }
 
 bool is_activation(const Draft& draft, int site) {
@@ -45,14 +74,18 @@ void tie_backward(Draft& draft, int index) {
       inputs.push_back(site);
   }
   if (inputs.empty()) return;
+  QuantizerDraft& shared = draft.quantizer(output);
   const std::optional<FixedRange> range = draft.quantizer(inputs[0]).fixed_range;
-  const bool same_range = std::all_of(inputs.begin(), inputs.end(), [&](int site) {
-    return draft.quantizer(site).fixed_range == range;
-  });
-  if (same_range) draft.quantizer(output).fixed_range = range;
+  // A quantizer that serves a later Concat already must not get a range that other inputs there
+  // don't have.
+  const bool same_range =
+      std::all_of(inputs.begin(), inputs.end(),
+                  [&](int site) { return draft.quantizer(site).fixed_range == range; }) &&
+      (shared.fixed_range == range || !draft.is_shared(output));
+  if (same_range) shared.fixed_range = range;
   for (const int site : inputs) {
     if (!same_range && draft.quantizer(site).fixed_range) continue;
-    if (feeds_only(draft, draft.sites()[site].tensor, index)) draft.tie(site, output);
+    if (leads_only_to(draft, site, index)) draft.tie(site, output);
   }
 }
 
@@ -83,9 +116,10 @@ void tie_forward(Draft& draft, int index) {
   const int input = draft.effective_site(op.inputs[0]);
   if (!is_activation(draft, input) || draft.share_quantizer(input, output)) return;
   const std::optional<FixedRange>& range = draft.quantizer(output).fixed_range;
-  // The range of the output would clip what the other readers of the input see.
+  // The range of the output would clip what the model and other readers get from the input.
+  const TensorId source = draft.sites()[input].tensor;
   if (range && range != draft.quantizer(input).fixed_range &&
-      !feeds_only(draft, draft.sites()[input].tensor, index)) {
+      (draft.graph().tensor(source).is_output || !is_read_only_by(draft, source, index))) {
     return;
   }
   const std::optional<QuantizerDraft> merged =

@@ -16,7 +16,10 @@ constexpr const char* kRanges = R"({"extends": "per_tensor", "supergroups": [], 
 Placed placed(const std::vector<std::string>& nodes, const std::string& rules = kRanges,
               const std::vector<std::string>& outputs = {"y"}) {
   ModelBuilder m;
-  m.input("x", {1, 4}).ints("shape", {1}, {4}).ints("parts", {2}, {2, 2});
+  m.input("x", {1, 4})
+      .ints("shape", {1}, {4})
+      .ints("parts", {2}, {2, 2})
+      .ints("nothing", {4}, {0, 0, 0, 0});
   for (const std::string& node : nodes) m.node(node);
   for (const std::string& output : outputs) m.output(output);
   return Placed(m, {.rules = rules});
@@ -35,6 +38,26 @@ TEST(Tying, ConcatReachesThroughDataMovement) {
   const Placed q = placed({"e = Elu(x)", "r = Reshape(e, shape)", "c = Elu(r)", "z = Exp(e)",
                            "y = Concat(r, c) {axis: 0}"});
   EXPECT_EQ(q.tied_to("y"), "c");
+}
+
+TEST(Tying, ConcatNeedsEveryWayFromItsSource) {
+  const Placed joined = placed({"e = Elu(x)", "p = Pad(e, nothing)", "y = Concat(e, p) {axis: 1}"});
+  EXPECT_EQ(joined.tied_to("y"), "e");
+  const Placed half = placed({"e = Elu(x)", "a, b = Split(e, parts) {axis: 1}", "z = Exp(b)",
+                              "c = Elu(x)", "y = Concat(a, c) {axis: 1}"});
+  EXPECT_EQ(half.tied_to("y"), "c");
+  const Placed output =
+      placed({"e = Elu(x)", "z = Identity(e)", "c = Elu(x)", "y = Concat(e, c) {axis: 1}"}, kRanges,
+             {"y", "z"});
+  EXPECT_EQ(output.tied_to("y"), "c");
+}
+
+TEST(Tying, AConcatInsideAnotherGetsNoRangeOfItsOwn) {
+  const Placed p = placed({"a = Tanh(x)", "b = Tanh(x)", "c = Concat(a, b) {axis: 1}", "d = Elu(x)",
+                           "y = Concat(c, d) {axis: 1}"});
+  EXPECT_EQ(p.tied_to("y"), "c");
+  EXPECT_EQ(p.site("y").fixed_range, std::nullopt);
+  EXPECT_EQ(p.tied_to("b"), "");
 }
 
 TEST(Tying, ConcatOfConcatIsOneQuantizer) {
@@ -74,6 +97,16 @@ TEST(Tying, ReluLeavesAnInputAloneThatOthersReadWithoutItsRange) {
   const Placed plain = placed({"a = Elu(x)", "y = Relu(a)", "z = Exp(a)"},
                               R"({"extends": "per_tensor", "supergroups": []})");
   EXPECT_EQ(plain.tied_to("y"), "a");
+}
+
+TEST(Tying, TheRangeOfAReluClipsNeitherModelOutputsNorOtherReaders) {
+  const Placed output = placed({"a = Elu(x)", "y = Relu(a)"}, kRanges, {"y", "a"});
+  EXPECT_EQ(output.tied_to("y"), "");
+  EXPECT_EQ(output.site("a").fixed_range, std::nullopt);
+  const Placed half =
+      placed({"e = Elu(x)", "a, b = Split(e, parts) {axis: 1}", "y = Relu(a)", "z = Exp(b)"});
+  EXPECT_EQ(half.tied_to("y"), "");
+  EXPECT_EQ(half.site("e").fixed_range, std::nullopt);
 }
 
 TEST(Tying, RangesThatExcludeOneAnotherStayApart) {

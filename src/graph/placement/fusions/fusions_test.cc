@@ -120,6 +120,13 @@ TEST(RmsNormalization, IsFoundWithAndWithoutWeight) {
   EXPECT_THAT(bare.names(), ElementsAre("x", "y"));
 }
 
+TEST(RmsNormalization, KeepsItsOutputQuantizerInFrontOfAnotherMul) {
+  const Placed p = placed(
+      norm("x", "Pow(x, two)", {"n = Div(x, s)"}).node("k = Mul(n, w)").node("y = Mul(k, b)"),
+      "RMSNormalization");
+  EXPECT_TRUE(p.enabled("k"));
+}
+
 TEST(RmsNormalization, DoesNotTakeWhatALayerNormalizationHolds) {
   ModelBuilder m = norm("d", "Mul(d, d)", {"n = Div(d, s)"});
   m.node("y = Mul(n, w)");
