@@ -37,6 +37,7 @@ PUBLIC = {
     "sample_source.h": "base",
     "options.h": "base",
     "model.h": "graph",
+    "passes.h": "graph",
     "format.h": "quant",
     "encoding.h": "quant",
     "calibration.h": "calibrate",

@@ -69,6 +69,107 @@ class Model:
 
     def content_hash(self) -> str: ...
 
+class FoldedBatchNorm:
+    """A batch norm that became part of the weight and bias of a layer."""
+
+    @property
+    def layer(self) -> str: ...
+
+    @property
+    def layer_output(self) -> str: ...
+
+    @property
+    def batch_norm(self) -> str: ...
+
+    @property
+    def forward(self) -> bool: ...
+
+    @property
+    def gamma(self) -> list[float]: ...
+
+    @property
+    def beta(self) -> list[float]: ...
+
+class KeptBatchNorm:
+    """A batch norm that stayed, and why."""
+
+    @property
+    def batch_norm(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+class FoldBatchNormsResult:
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def folded(self) -> list[FoldedBatchNorm]: ...
+
+    @property
+    def kept(self) -> list[KeptBatchNorm]: ...
+
+def fold_batch_norms(model: Model) -> FoldBatchNormsResult:
+    """
+    Folds batch norms into the layers beside them; the model given stays as it is.
+    """
+
+class EqualizedPair:
+    """Two neighbouring layers whose channels were scaled against each other."""
+
+    @property
+    def first(self) -> str: ...
+
+    @property
+    def second(self) -> str: ...
+
+    @property
+    def activation_between(self) -> bool: ...
+
+    @property
+    def scale(self) -> list[float]: ...
+
+    @property
+    def absorbed(self) -> list[float]: ...
+
+class EqualizeResult:
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def folded(self) -> list[FoldedBatchNorm]: ...
+
+    @property
+    def sets(self) -> list[list[EqualizedPair]]: ...
+
+    @property
+    def replaced_clips(self) -> list[str]: ...
+
+def equalize_cross_layers(model: Model, *, implied_group: bool = False, replace_relu6: bool = False, absorb_high_biases: bool = True) -> EqualizeResult:
+    """Cross-layer equalization; the model given stays as it is."""
+
+class DuplicatedInitializer:
+    """A copy of an initializer for one of its readers."""
+
+    @property
+    def initializer(self) -> str: ...
+
+    @property
+    def copy(self) -> str: ...
+
+    @property
+    def node(self) -> str: ...
+
+class DuplicateInitializersResult:
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def copies(self) -> list[DuplicatedInitializer]: ...
+
+def duplicate_shared_initializers(model: Model) -> DuplicateInitializersResult:
+    """Gives each reader of a shared float initializer its own copy."""
+
 class Format:
     """A numeric type that a quantizer can round to."""
 
@@ -481,6 +582,20 @@ class SweepProgress:
     @property
     def worst_score(self) -> float: ...
 
+class ScoreInterval:
+    """Bootstrap over the samples, in the score's unit."""
+
+    @property
+    def standard_error(self) -> float: ...
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95% interval."""
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95% interval."""
+
 class SweepScore:
     """Score of one group."""
 
@@ -495,6 +610,16 @@ class SweepScore:
 
     @property
     def per_sample(self) -> list[float]: ...
+
+    @property
+    def interval(self) -> ScoreInterval | None:
+        """None with fewer than two samples."""
+
+    @property
+    def tied_with_next(self) -> bool:
+        """
+        The samples leave open which of this and the next row is more sensitive.
+        """
 
     def __repr__(self) -> str: ...
 

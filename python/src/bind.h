@@ -11,6 +11,7 @@ namespace bitsweep::python {
 /// One function per public header; each adds its classes and functions to the module.
 void bind_errors(nanobind::module_& m);
 void bind_model(nanobind::module_& m);
+void bind_passes(nanobind::module_& m);
 void bind_quantizer(nanobind::module_& m);
 void bind_simulation(nanobind::module_& m);
 void bind_sweep(nanobind::module_& m);

@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.def("version", [] { return BITSWEEP_VERSION; }, "Version of the native part.");
   bitsweep::python::bind_errors(m);
   bitsweep::python::bind_model(m);
+  bitsweep::python::bind_passes(m);
   bitsweep::python::bind_quantizer(m);
   bitsweep::python::bind_simulation(m);
   bitsweep::python::bind_sweep(m);
