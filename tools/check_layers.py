@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 # Module -> modules that it may use directly; use is transitive. The picture is in docs/architecture.md.
-ARROWS = {
+ARROWS: dict[str, list[str]] = {
     "base": [],
     "quant": ["base"],
     "graph": ["quant"],  # placement names the formats that a rules file asks for
@@ -62,9 +62,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 SUFFIXES = {".h", ".cc", ".inc"}
 
 
-def reachable(module):
+def reachable(module: str) -> set[str]:
     """All modules that `module` may use, itself included."""
-    seen = set()
+    seen: set[str] = set()
     waiting = [module]
     while waiting:
         current = waiting.pop()
@@ -74,7 +74,7 @@ def reachable(module):
     return seen
 
 
-def owner(path, root):
+def owner(path: Path, root: Path) -> str | None:
     """Module (or face) that a file belongs to; None when the tables do not know it."""
     parts = path.relative_to(root).parts
     if parts[0] == "include":
@@ -82,7 +82,7 @@ def owner(path, root):
     return parts[1] if len(parts) > 2 and (parts[1] in ARROWS or parts[1] in FACES) else None
 
 
-def target_module(included, path, root):
+def target_module(included: str, path: Path, root: Path) -> str | None:
     """Module of an included project header, or None for headers from elsewhere."""
     if included.startswith("bitsweep/"):
         return PUBLIC.get(included.removeprefix("bitsweep/"), "")
@@ -93,7 +93,7 @@ def target_module(included, path, root):
     return None
 
 
-def check_include(included, path, module, root):
+def check_include(included: str, path: Path, module: str, root: Path) -> str | None:
     """Sentence about a forbidden include, or None."""
     for pattern, only in OWNED:
         if pattern.search(included):
@@ -124,7 +124,7 @@ def check_include(included, path, module, root):
     return None
 
 
-def check(root):
+def check(root: Path) -> tuple[list[str], int]:
     """List of sentences, one per violation, and the number of includes looked at."""
     violations = []
     count = 0
@@ -149,7 +149,7 @@ def check(root):
     return violations, count
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(
         description="Checks #include lines against the dependency arrows."
     )

@@ -22,17 +22,17 @@ TOOL = "clang-tidy-19"
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
-def cache_dir():
+def cache_dir() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "bitsweep" / "clang-tidy"
 
 
-def sources(build_dir):
+def sources(build_dir: Path) -> list[tuple[Path, str]]:
     """(file, compile command) of every source of ours, without generated files and tests."""
     database = build_dir / "compile_commands.json"
     if not database.is_file():
         sys.exit(f"clang-tidy: no {database}; run 'make build' first")
-    found = {}
+    found: dict[Path, str] = {}
     for entry in json.loads(database.read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
         inside = path.is_relative_to(ROOT) and not path.is_relative_to(build_dir.resolve())
@@ -41,7 +41,7 @@ def sources(build_dir):
     return sorted(found.items())
 
 
-def project_includes(path, seen):
+def project_includes(path: Path, seen: dict[Path, bytes]) -> None:
     """Adds `path` and the project's files it includes, directly or not, to `seen`."""
     if path in seen:
         return
@@ -54,9 +54,9 @@ def project_includes(path, seen):
                 break
 
 
-def fingerprint(path, command, version):
+def fingerprint(path: Path, command: str, version: bytes) -> str:
     """Hash of all that decides the outcome, free of the place where the clone lies."""
-    seen = {}
+    seen: dict[Path, bytes] = {}
     project_includes(path, seen)
     digest = hashlib.sha256()
     digest.update(version + (ROOT / ".clang-tidy").read_bytes())
@@ -66,7 +66,7 @@ def fingerprint(path, command, version):
     return digest.hexdigest()
 
 
-def tidy(path, build_dir):
+def tidy(path: Path, build_dir: Path) -> tuple[int, str]:
     done = subprocess.run(
         [TOOL, "--quiet", "-p", str(build_dir), str(path)],
         capture_output=True,
@@ -77,7 +77,7 @@ def tidy(path, build_dir):
     return done.returncode, done.stdout + (done.stderr if done.returncode else "")
 
 
-def main():
+def main() -> int:
     parser = argparse.ArgumentParser(description="clang-tidy on what changed.")
     parser.add_argument("build_dir", type=Path)
     parser.add_argument("--all", action="store_true", help="look at unchanged files too")

@@ -59,6 +59,7 @@ class FakeQuantKernel {
     void* out = context.GetOutput(0, shape).GetTensorMutableRawData();
 
     const std::int64_t address = *context.GetInput(1).GetTensorData<std::int64_t>();
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a tensor can carry an address only as a number
     const auto* state = reinterpret_cast<const RunState*>(address);
     const SiteAction& action = state->sites[index_];
     if (size == 0) return;

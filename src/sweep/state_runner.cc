@@ -107,6 +107,8 @@ void StateRunner::work() {
                                    [&](const auto& job) { return job->next_task < num_tasks; });
     try {
       if (open != jobs_.end()) {
+        // The queue may drop its own pointer while this thread works.
+        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
         const std::shared_ptr<Job> job = *open;
         const std::size_t task = job->next_task++;
         lock.unlock();

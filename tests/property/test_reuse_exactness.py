@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import full_run
 import small_networks
+
 from bitsweep import _core
 from bitsweep.analysis import SensitivityMetric, analyze_per_quantizer_sensitivity
 from bitsweep.quantsim import QuantizationSimModel
