@@ -75,6 +75,11 @@ Engine::Engine(Model model, SimulationOptions options)
                   "use CPUExecutionProvider, the only one of this version");
     }
   }
+  const std::vector<ValueInfo> inputs = graph_.model().inputs();
+  static_shapes_ = std::all_of(inputs.begin(), inputs.end(), [](const ValueInfo& input) {
+    return input.has_shape && std::all_of(input.shape.begin(), input.shape.end(),
+                                          [](const Dimension& d) { return d.size >= 0; });
+  });
   infer_types();
   placement_ = graph::place_quantizers(graph_, {.rules = options_.rules,
                                                 .parameter_format = options_.parameter_format,
@@ -259,6 +264,7 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
         spec.inputs = result.inputs;
         spec.outputs = outputs;
+        spec.static_shapes = static_shapes_ && span.begin > 0;
         for (const int s : inside) {
           const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
           if (is_static_site(s)) {
@@ -291,6 +297,7 @@ Engine::PartSession Engine::suffix_session(const Suffix& suffix) {
     spec.nodes = suffix.nodes;
     spec.inputs = suffix.inputs;
     spec.outputs = suffix.outputs;
+    spec.static_shapes = static_shapes_;
     return std::make_unique<Session>(graph::build_subgraph(graph_, spec),
                                      session_options(threads_per_run_));
   });

@@ -201,6 +201,8 @@ class Engine {
   std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty
                                      // before shapes are known
   bool shapes_known_ = false;
+  bool static_shapes_ =
+      false;  // the model fixes every input's shape: the parts may fix theirs, for the same fusions
   Cuts cuts_;
   std::vector<Suffix> suffixes_;  // one per cut, then the partial ones
   std::map<std::pair<int, std::vector<graph::TensorId>>, int> partial_;  // cut, changed -> suffix
