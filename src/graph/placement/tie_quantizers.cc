@@ -25,32 +25,27 @@ bool is_read_only_by(const Draft& draft, TensorId tensor, int target) {
   return true;
 }
 
-// True when all readers of a node's outputs are operator `target`, or move data and lead there in
-// turn. The grid of what they carry may then follow that of `target`. An end without readers does
-// not lead there.
-bool leads_only_to(const Draft& draft, const std::vector<TensorId>& outputs, int target) {
+// True when the values of `site` reach operator `target` as its input `tensor` on a path that
+// nobody leaves: all that the nodes on it put out is read on the path or by `target`.
+bool has_private_path(const Draft& draft, int site, TensorId tensor, int target) {
   const Graph& graph = draft.graph();
-  bool is_read = false;
-  for (const TensorId output : outputs) {
-    if (output == kAbsent) continue;
-    for (const Use& use : graph.tensor(output).uses) {
-      is_read = true;
-      if (use.input < 0) return false;
-      if (draft.operator_graph().operator_of_node[use.node] == target) continue;
-      const Node& reader = graph.node(use.node);
-      if (use.input != 0 || !passes_values_through(graph, reader)) return false;
-      if (!leads_only_to(draft, reader.outputs, target)) return false;
+  std::vector<int> readers = {target};
+  for (;;) {
+    const int producer = graph.tensor(tensor).producer;
+    const std::vector<TensorId> outputs =
+        producer < 0 ? std::vector<TensorId>{tensor} : graph.node(producer).outputs;
+    for (const TensorId output : outputs) {
+      if (output == kAbsent) continue;
+      for (const Use& use : graph.tensor(output).uses) {
+        const int reader = draft.operator_graph().operator_of_node[use.node];
+        if (use.input < 0 || std::find(readers.begin(), readers.end(), reader) == readers.end())
+          return false;
+      }
     }
+    if (tensor == draft.sites()[site].tensor) return true;
+    readers.push_back(draft.operator_graph().operator_of_node[producer]);
+    tensor = graph.node(producer).inputs[0];
   }
-  return is_read;
-}
-
-// The same for the node that makes the tensor of a site.
-bool leads_only_to(const Draft& draft, int site, int target) {
-  const TensorId tensor = draft.sites()[site].tensor;
-  const int producer = draft.graph().tensor(tensor).producer;
-  if (producer < 0) return leads_only_to(draft, std::vector<TensorId>{tensor}, target);
-  return leads_only_to(draft, draft.graph().node(producer).outputs, target);
 }
 
 bool is_activation(const Draft& draft, int site) {
@@ -68,24 +63,25 @@ void tie_backward(Draft& draft, int index) {
   const Operator& op = draft.operators()[index];
   const int output = enabled_output(draft, op);
   if (output < 0) return;
-  std::vector<int> inputs;
+  std::vector<std::pair<TensorId, int>> inputs;  // with the site that decides their values
   for (const TensorId input : op.inputs) {
-    if (const int site = draft.effective_site(input); is_activation(draft, site))
-      inputs.push_back(site);
+    const int site = draft.effective_site(input);
+    if (is_activation(draft, site)) inputs.emplace_back(input, site);
   }
   if (inputs.empty()) return;
   QuantizerDraft& shared = draft.quantizer(output);
-  const std::optional<FixedRange> range = draft.quantizer(inputs[0]).fixed_range;
+  const std::optional<FixedRange> range = draft.quantizer(inputs[0].second).fixed_range;
   // A quantizer that serves a later Concat already must not get a range that other inputs there
   // don't have.
-  const bool same_range =
-      std::all_of(inputs.begin(), inputs.end(),
-                  [&](int site) { return draft.quantizer(site).fixed_range == range; }) &&
-      (shared.fixed_range == range || !draft.is_shared(output));
+  const bool same_range = std::all_of(inputs.begin(), inputs.end(),
+                                      [&](const auto& input) {
+                                        return draft.quantizer(input.second).fixed_range == range;
+                                      }) &&
+                          (shared.fixed_range == range || !draft.is_shared(output));
   if (same_range) shared.fixed_range = range;
-  for (const int site : inputs) {
+  for (const auto& [tensor, site] : inputs) {
     if (!same_range && draft.quantizer(site).fixed_range) continue;
-    if (leads_only_to(draft, site, index)) draft.tie(site, output);
+    if (has_private_path(draft, site, tensor, index)) draft.tie(site, output);
   }
 }
 

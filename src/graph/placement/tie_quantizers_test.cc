@@ -40,7 +40,10 @@ TEST(Tying, ConcatReachesThroughDataMovement) {
   EXPECT_EQ(q.tied_to("y"), "c");
 }
 
-TEST(Tying, ConcatNeedsEveryWayFromItsSource) {
+TEST(Tying, ConcatNeedsAPathThatNobodyLeaves) {
+  const Placed twice = placed(
+      {"e = Elu(x)", "p = Pad(e, nothing)", "q = Pad(e, nothing)", "y = Concat(p, q) {axis: 1}"});
+  EXPECT_EQ(twice.tied_to("y"), "");
   const Placed joined = placed({"e = Elu(x)", "p = Pad(e, nothing)", "y = Concat(e, p) {axis: 1}"});
   EXPECT_EQ(joined.tied_to("y"), "e");
   const Placed half = placed({"e = Elu(x)", "a, b = Split(e, parts) {axis: 1}", "z = Exp(b)",
