@@ -5,4 +5,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 .venv/bin/python scripts/fetch_demo_model.py demo
-.venv/bin/bitsweep sweep demo/model.onnx --data demo/data.npz -o demo
+.venv/bin/bitsweep sweep demo/model.onnx --data demo/data.npz --calibration-data demo/calibration.npz -o demo
