@@ -22,7 +22,7 @@ ARROWS: dict[str, list[str]] = {
     "sweep": ["simulate"],
     "data": ["graph", "sweep"],
     "allocate": ["sweep"],
-    "export": ["graph"],
+    "export": ["simulate"],  # what is written are the settings of live quantizers
     "report": ["sweep", "allocate"],
 }
 
@@ -47,6 +47,7 @@ PUBLIC = {
     "sweep.h": "sweep",
     "data.h": "data",
     "report.h": "report",
+    "encodings_file.h": "export",
 }
 
 # Libraries that only one module may see: pattern of the included path -> module.

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitsweep import _core, _legacy, _ort
+from bitsweep import _core, _encodings_file, _legacy, _ort
+from bitsweep._encodings_file import EncodingMismatch
 from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
 from bitsweep.common.defs import QuantScheme, int8, qtype, scheme_name
@@ -24,7 +25,12 @@ from bitsweep.errors import InvalidArgumentError, NotFoundError, error
 from bitsweep.qc_quantize_op import QcQuantizeOp
 from bitsweep.session import Session
 
-__all__ = ["QuantizationSimModel", "compute_encodings"]
+__all__ = [
+    "EncodingMismatch",
+    "QuantizationSimModel",
+    "compute_encodings",
+    "load_encodings_to_sim",
+]
 
 _UNSET: Any = object()
 
@@ -296,6 +302,83 @@ class QuantizationSimModel:
             self._simulation.set_quantizer(name, quantizer.native)
             self._quantizers[name] = quantizer
 
+    def set_and_freeze_param_encodings(
+        self, encoding_path: str | os.PathLike[str] | Mapping[str, Any]
+    ) -> None:
+        """Takes the encodings of parameters from a file and keeps them, whatever is calibrated later.
+
+        Parameters
+        ----------
+        encoding_path : path or dict
+            Encodings file of any version. Entries of activations are not used; parameters that the file does not name
+            stay as they are.
+
+        Raises
+        ------
+        bitsweep.Error
+            When the file is broken or does not fit the model; nothing is changed then.
+        """
+        _encodings_file.load(
+            self._simulation, encoding_path, strict=False, freeze_parameters_only=True
+        )
+
+    # -- export --------------------------------------------------------------------------------------------------
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        filename_prefix: str,
+        export_model: bool = True,
+        *,
+        export_int32_bias: bool | None = None,
+        encoding_version: str = "1.0.0",
+        force_activation_as: str | None = "unsigned",
+    ) -> None:
+        """Writes the encodings of all enabled quantizers, and the float model.
+
+        Files: ``<prefix>.encodings`` and ``<prefix>.onnx``; weights beyond 1 GiB go to ``<prefix>.onnx.data``.
+        All is checked before, and files appear complete or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Existing folder.
+        filename_prefix : str
+            Name of the files without ending.
+        export_model : bool
+            Write the model too.
+        export_int32_bias : bool, optional
+            Add int32 encodings of biases. None: with version 2.0.0 only.
+        encoding_version : str
+            ``"0.6.1"``, ``"1.0.0"`` or ``"2.0.0"``.
+        force_activation_as : "unsigned", "signed" or None
+            Sign of the codes of activations in version 2.0.0; None keeps signed codes for symmetric ones.
+
+        Raises
+        ------
+        bitsweep.Error
+            For an unknown version, a format that the version can't say, an enabled quantizer without encoding, a
+            folder that is missing (also a FileNotFoundError) or not writable (also an OSError).
+
+        Examples
+        --------
+        >>> sim.export("out", "model", encoding_version="2.0.0")  # doctest: +SKIP
+        """
+        if encoding_version == "0.6.1":
+            warnings.warn(
+                "export: version 0.6.1 of encodings files is deprecated; use 1.0.0 or 2.0.0",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+        _core.export_simulation(
+            self._simulation,
+            Path(path),
+            filename_prefix,
+            model=export_model,
+            version=encoding_version,
+            int32_bias=export_int32_bias,
+            activation_sign=_encodings_file.activation_sign(force_activation_as),
+        )
+
     def _check_names(self, names: Iterable[str], where: str) -> None:
         for name in names:
             if name not in self._quantizers:
@@ -344,6 +427,51 @@ def compute_encodings(sim: QuantizationSimModel) -> Iterator[QuantizationSimMode
             "check the input preprocessing",
             stacklevel=3,
         )
+
+
+def load_encodings_to_sim(
+    quant_sim_model: QuantizationSimModel,
+    onnx_encoding_path: str | os.PathLike[str] | Mapping[str, Any],
+    strict: bool = True,
+    *,
+    disable_missing_quantizers: bool = True,
+) -> list[EncodingMismatch]:
+    """Reads an encodings file (0.6.1, 1.0.0, 2.0.0 or 2.1.0) into the quantizers of a simulation.
+
+    Every quantizer takes format, granularity, symmetry and encoding of its entry and becomes enabled. int32 entries of
+    biases are kept for export while their quantizers stay off.
+
+    Parameters
+    ----------
+    quant_sim_model : QuantizationSimModel
+        Changed in place; as before when an exception is raised.
+    onnx_encoding_path : path or dict
+        The file, or what it holds.
+    strict : bool
+        Refuse the file when it differs from the settings of the quantizers.
+    disable_missing_quantizers : bool
+        Switch off the quantizers that the file does not name.
+
+    Returns
+    -------
+    list of EncodingMismatch
+        What the quantizers had in another way than the file.
+
+    Raises
+    ------
+    bitsweep.Error
+        Naming the file and the entry: broken file, unknown tensor, wrong length, mismatches with `strict`.
+
+    Examples
+    --------
+    >>> load_encodings_to_sim(sim, "out/model.encodings", strict=False)  # doctest: +SKIP
+    """
+    return _encodings_file.load(
+        quant_sim_model.native,
+        onnx_encoding_path,
+        strict=strict,
+        disable_missing=disable_missing_quantizers,
+    )
 
 
 def _wrap_quantizers(simulation: _core.Simulation) -> dict[str, QcQuantizeOp]:

@@ -12,4 +12,5 @@ NB_MODULE(_core, m) {
   bitsweep::python::bind_simulation(m);
   bitsweep::python::bind_sweep(m);
   bitsweep::python::bind_report(m);
+  bitsweep::python::bind_encodings_file(m);
 }

@@ -1,0 +1,80 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bind.h"
+#include "bitsweep/encodings_file.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bitsweep::python {
+
+void bind_encodings_file(nb::module_& m) {
+  nb::enum_<ActivationSign>(m, "ActivationSign", "Sign of the codes of activations.")
+      .value("UNSIGNED", ActivationSign::kUnsigned)
+      .value("SIGNED", ActivationSign::kSigned)
+      .value("UNCHANGED", ActivationSign::kUnchanged);
+
+  nb::class_<EncodingMismatch>(
+      m, "EncodingMismatch",
+      "Settings of one quantizer that a file has in another way: (simulation, file).")
+      .def_ro("tensor", &EncodingMismatch::tensor)
+      .def_ro("enabled", &EncodingMismatch::enabled)
+      .def_ro("format", &EncodingMismatch::format)
+      .def_ro("granularity", &EncodingMismatch::granularity)
+      .def_ro("symmetric", &EncodingMismatch::symmetric)
+      .def_ro("strict_symmetric", &EncodingMismatch::strict_symmetric)
+      .def_ro("unsigned_symmetric", &EncodingMismatch::unsigned_symmetric);
+
+  m.def(
+      "encodings_text",
+      [](const Simulation& simulation, std::string version, std::optional<bool> int32_bias,
+         ActivationSign activation_sign) {
+        return encodings_text(simulation, {.version = std::move(version),
+                                           .int32_bias = int32_bias,
+                                           .activation_sign = activation_sign});
+      },
+      "simulation"_a, "version"_a = "1.0.0", "int32_bias"_a = nb::none(),
+      "activation_sign"_a = ActivationSign::kUnsigned,
+      "The encodings of all enabled quantizers as JSON text.");
+
+  m.def(
+      "export_simulation",
+      [](const Simulation& simulation, const std::filesystem::path& folder,
+         const std::string& prefix, bool model, std::string version, std::optional<bool> int32_bias,
+         ActivationSign activation_sign) {
+        nb::gil_scoped_release release;
+        export_simulation(simulation, folder, prefix,
+                          {.encodings = {.version = std::move(version),
+                                         .int32_bias = int32_bias,
+                                         .activation_sign = activation_sign},
+                           .model = model});
+      },
+      "simulation"_a, "folder"_a, "prefix"_a, "model"_a = true, "version"_a = "1.0.0",
+      "int32_bias"_a = nb::none(), "activation_sign"_a = ActivationSign::kUnsigned,
+      "Writes the encodings file and the float model.");
+
+  m.def(
+      "load_encodings",
+      [](Simulation& simulation, const std::filesystem::path& file, bool strict,
+         bool disable_missing, bool freeze_parameters_only) {
+        nb::gil_scoped_release release;
+        return load_encodings(simulation, file,
+                              {.strict = strict,
+                               .disable_missing = disable_missing,
+                               .freeze_parameters_only = freeze_parameters_only});
+      },
+      "simulation"_a, "file"_a, "strict"_a = true, "disable_missing"_a = true,
+      "freeze_parameters_only"_a = false, "Reads an encodings file into the quantizers.");
+}
+
+}  // namespace bitsweep::python

@@ -1,0 +1,115 @@
+"""Encodings files: writing, reading, and what can be wrong with them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import onnx
+import pytest
+
+import bitsweep
+from bitsweep import QuantizationSimModel
+from bitsweep.quantsim import load_encodings_to_sim
+
+
+def encodings(folder, name="out"):
+    return json.loads((folder / f"{name}.encodings").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("version", ["1.0.0", "2.0.0"])
+def test_reading_back_gives_the_same_outputs(example, calibrate, tmp_path, version):
+    sim = calibrate(example)
+    sim.export(tmp_path, "out", encoding_version=version)
+    other = QuantizationSimModel(example.model)
+    load_encodings_to_sim(other, tmp_path / "out.encodings", strict=False)
+    for feed in example.feeds:
+        for want, got in zip(
+            sim.session.run(None, feed), other.session.run(None, feed), strict=True
+        ):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_the_oldest_version_warns(cnn_sim, tmp_path):
+    with pytest.warns(DeprecationWarning, match=r"0\.6\.1"):
+        cnn_sim.export(tmp_path, "out", export_model=False, encoding_version="0.6.1")
+    assert [p.name for p in tmp_path.iterdir()] == ["out.encodings"]
+    assert encodings(tmp_path)["version"] == "0.6.1"
+
+
+def test_the_model_beside_it_is_the_float_model(cnn, cnn_sim, tmp_path):
+    cnn_sim.export(tmp_path, "out")
+    written = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(written)
+    assert [n.op_type for n in written.graph.node] == [n.op_type for n in cnn.model.graph.node]
+
+
+def test_bias_scales_are_the_product_of_input_and_weight_scales(cnn_sim, tmp_path):
+    cnn_sim.export(tmp_path, "out", export_model=False, encoding_version="2.0.0")
+    entries = {e["name"]: e for e in encodings(tmp_path)["encodings"]}
+    for op in cnn_sim.operators:
+        kinds = {kind: tensor for tensor, kind in op.parameters}
+        if op.type != "Conv" or kinds.get("bias") not in entries:
+            continue
+        x, w, b = entries[op.inputs[0]], entries[kinds["weight"]], entries[kinds["bias"]]
+        assert b["output_dtype"] == "int32"
+        np.testing.assert_allclose(
+            b["y_scale"], np.multiply(x["y_scale"], w["y_scale"]), rtol=1e-12
+        )
+        break
+    else:
+        pytest.fail("no Conv with a bias was exported")
+
+
+def test_sign_of_activations_is_a_choice(cnn_sim, tmp_path):
+    for sign, prefix in (("unsigned", "u"), ("signed", "i")):
+        cnn_sim.export(tmp_path, "out", False, encoding_version="2.0.0", force_activation_as=sign)
+        types = {e["name"]: e["output_dtype"] for e in encodings(tmp_path)["encodings"]}
+        for name in cnn_sim.activation_names:
+            if name in types:
+                assert types[name].startswith(prefix), (name, types[name])
+    with pytest.raises(bitsweep.Error, match="force_activation_as"):
+        cnn_sim.export(tmp_path, "out", force_activation_as="both")
+
+
+def test_frozen_parameters_survive_calibration(cnn, cnn_sim, tmp_path):
+    cnn_sim.export(tmp_path, "out", export_model=False)
+    other = QuantizationSimModel(cnn.model)
+    other.set_and_freeze_param_encodings(tmp_path / "out.encodings")
+    other.compute_encodings([{k: 3 * v for k, v in f.items()} for f in cnn.feeds])
+    for name in cnn_sim.param_names:
+        if cnn_sim.qc_quantize_op_dict[name].enabled:
+            want = cnn_sim.qc_quantize_op_dict[name].get_encodings()
+            got = other.qc_quantize_op_dict[name].get_encodings()
+            assert [e.delta for e in got] == [e.delta for e in want]
+            assert other.qc_quantize_op_dict[name].is_encoding_frozen()
+
+
+def test_quantizers_that_the_file_does_not_name_are_switched_off_on_request(cnn, cnn_sim, tmp_path):
+    cnn_sim.export(tmp_path, "out", export_model=False)
+    document = encodings(tmp_path)
+    dropped = document["activation_encodings"].pop()["name"]
+    for disable in (True, False):
+        other = QuantizationSimModel(cnn.model)
+        load_encodings_to_sim(other, document, strict=False, disable_missing_quantizers=disable)
+        assert other.qc_quantize_op_dict[dropped].enabled is not disable
+
+
+def test_errors_name_the_file_and_the_reason(cnn_sim, tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        cnn_sim.export(tmp_path / "missing", "out")
+    with pytest.raises(ValueError, match=r"3\.0\.0"):
+        cnn_sim.export(tmp_path, "out", encoding_version="3.0.0")
+    with pytest.raises(ValueError, match="prefix"):
+        cnn_sim.export(tmp_path, "a/b")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match=r"no\.encodings"):
+        load_encodings_to_sim(cnn_sim, tmp_path / "no.encodings")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_not_writable_is_refused(cnn_sim, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(OSError, match="not writable"):
+        cnn_sim.export(tmp_path, "out")

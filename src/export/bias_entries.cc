@@ -1,0 +1,198 @@
+#include "export/bias_entries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "graph/placement/op_types.h"
+#include "simulate/engine.h"
+
+namespace bitsweep::exporting {
+namespace {
+
+using graph::TensorId;
+
+constexpr double kInt32Steps = 2147483648.0;  // 2^31
+constexpr double kSmallestNormalHalf = 6.103515625e-05;
+
+class BiasScales {
+ public:
+  explicit BiasScales(const Simulation& simulation) : engine_(simulation.engine()) {
+    const auto& sites = engine_.placement().sites;
+    for (int s = 0; s < static_cast<int>(sites.size()); ++s) {
+      site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
+    }
+  }
+
+  std::map<std::string, FileEntry> entries() {
+    std::map<std::string, FileEntry> result;
+    std::set<std::string> disputed;
+    for (const graph::Operator& op : engine_.placement().operators) {
+      const TensorId bias = parameter(op, "bias");
+      if (bias == graph::kAbsent) continue;
+      std::optional<FileEntry> entry = entry_of(op, bias);
+      const std::string& name = engine_.graph().tensor(bias).name;
+      if (!entry) {
+        disputed.insert(name);
+        continue;
+      }
+      const auto [it, is_first] = result.emplace(name, *entry);
+      if (!is_first && it->second.cells != entry->cells) disputed.insert(name);
+    }
+    for (const std::string& name : disputed) result.erase(name);
+    return result;
+  }
+
+ private:
+  static TensorId parameter(const graph::Operator& op, std::string_view kind) {
+    for (const auto& [tensor, k] : op.parameters) {
+      if (k == kind) return tensor;
+    }
+    return graph::kAbsent;
+  }
+
+  const Quantizer* site(TensorId t) const {
+    const auto it = site_of_.find(t);
+    return it == site_of_.end() ? nullptr : engine_.quantizer(it->second).get();
+  }
+
+  static bool ready_integer(const Quantizer* q) {
+    return q != nullptr && q->enabled() && q->format().is_integer() && q->encoding();
+  }
+
+  // The quantizer that decides the grid of a tensor: its own, or the closest upstream behind data
+  // movement.
+  const Quantizer* effective(TensorId t) const {
+    while (t != graph::kAbsent) {
+      const Quantizer* q = site(t);
+      if (q != nullptr && q->enabled()) return ready_integer(q) ? q : nullptr;
+      const int producer = engine_.graph().tensor(t).producer;
+      if (producer < 0 ||
+          !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer)))
+        return nullptr;
+      t = engine_.graph().node(producer).inputs.front();
+    }
+    return nullptr;
+  }
+
+  // One scale per output channel, or one for all; of blocks the largest of the channel.
+  static std::vector<double> weight_scales(const Quantizer& q) {
+    const Encoding& encoding = *q.encoding();
+    FileEntry layout;
+    layout.grid = encoding.grid;
+    layout.channel_axis = encoding.granularity.channel_axis;
+    const bool single = encoding.granularity.per_tensor();
+    std::vector<double> result(
+        single ? 1
+               : static_cast<std::size_t>(
+                     encoding.grid[static_cast<std::size_t>(layout.channel_axis)]),
+        0.0);
+    for (std::size_t i = 0; i < encoding.cells.size(); ++i) {
+      double& scale = result[channel_of(layout, i)];
+      scale = std::max(scale, encoding.cells[i].delta);
+    }
+    if (q.lpbq()) {
+      for (double& scale : result) scale = std::ldexp(scale, -q.lpbq()->scale_bits);
+    }
+    return result;
+  }
+
+  std::optional<FileEntry> entry_of(const graph::Operator& op, TensorId id) const {
+    const Tensor tensor = engine_.graph().static_value(id);
+    if (!tensor.defined() || !is_quantizable_type(tensor.type()) || tensor.size() == 0 ||
+        op.inputs.empty())
+      return {};
+    if (const Quantizer* own = site(id);
+        own != nullptr && own->encoding() && own->bitwidth() == 32 && own->format().is_integer()) {
+      return entry(id, *own->encoding());  // loaded from a file: kept
+    }
+    const Quantizer* x = effective(op.inputs.front());
+    const Quantizer* w = site(parameter(op, "weight"));
+    if (x == nullptr || !ready_integer(w)) return {};
+    const Tensor values = tensor.to_float();
+    const std::span<const float> b = values.floats();
+    for (const float v : b) {
+      if (!std::isfinite(v)) return {};
+    }
+    const double floor = tensor.type() == DataType::kFloat16 ? kSmallestNormalHalf
+                                                             : std::numeric_limits<float>::min();
+    std::vector<double> scales(1, floor);
+    if (graph::multiplies_by_weight(op.type)) {
+      scales = weight_scales(*w);
+      for (double& scale : scales) scale *= x->encoding()->cells.front().delta;
+    } else {
+      for (const float v : b)
+        scales[0] = std::max(scales[0], std::abs(static_cast<double>(v)) / kInt32Steps);
+    }
+    if (scales.size() > 1) {
+      // Groups of a ConvTranspose repeat the channels of its weight.
+      const bool repeats = op.type == "ConvTranspose" && b.size() % scales.size() == 0;
+      if (b.size() != scales.size() && !repeats) return {};
+      const std::size_t channels = scales.size();
+      scales.reserve(b.size());
+      for (std::size_t i = channels; i < b.size(); ++i) scales.push_back(scales[i % channels]);
+    }
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      double& scale = scales[scales.size() == 1 ? 0 : i];
+      scale = std::max({scale, floor, std::abs(static_cast<double>(b[i])) / kInt32Steps});
+    }
+    return entry(id, tensor, scales);
+  }
+
+  FileEntry entry(TensorId id, const Encoding& encoding) const {
+    FileEntry result = blank(id);
+    result.grid = encoding.grid;
+    result.channel_axis = encoding.granularity.channel_axis;
+    result.kind =
+        encoding.granularity.per_tensor() ? EntryKind::kPerTensor : EntryKind::kPerChannel;
+    result.cells = encoding.cells;
+    return result;
+  }
+
+  FileEntry entry(TensorId id, const Tensor& tensor, const std::vector<double>& scales) const {
+    FileEntry result = blank(id);
+    if (scales.size() > 1) {
+      result.kind = EntryKind::kPerChannel;
+      // Channels lie on the only axis that is not 1.
+      result.grid.assign(tensor.shape().size(), 1);
+      const auto axis = std::find(tensor.shape().begin(), tensor.shape().end(),
+                                  static_cast<std::int64_t>(scales.size()));
+      result.channel_axis = static_cast<int>(axis - tensor.shape().begin());
+      result.grid[static_cast<std::size_t>(result.channel_axis)] =
+          static_cast<std::int64_t>(scales.size());
+    }
+    for (const double scale : scales) {
+      result.cells.push_back({.min = -kInt32Steps * scale,
+                              .max = (kInt32Steps - 1.0) * scale,
+                              .delta = scale,
+                              .offset = -kInt32Steps});
+    }
+    return result;
+  }
+
+  FileEntry blank(TensorId id) const {
+    FileEntry result;
+    result.name = engine_.graph().tensor(id).name;
+    result.parameter = true;
+    result.format = Format::integer(32);
+    result.symmetric = true;
+    result.signed_codes = true;
+    result.has_range = true;
+    return result;
+  }
+
+  const simulate::Engine& engine_;
+  std::map<TensorId, int> site_of_;
+};
+
+}  // namespace
+
+std::map<std::string, FileEntry> bias_entries(const Simulation& simulation) {
+  return BiasScales(simulation).entries();
+}
+
+}  // namespace bitsweep::exporting

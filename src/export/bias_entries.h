@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "bitsweep/simulation.h"
+#include "export/file_entry.h"
+
+namespace bitsweep::exporting {
+
+/// int32 entries of biases, by tensor.
+///
+/// Conv, ConvTranspose, Gemm (and MatMul with Add): scale = input scale * weight scale, per channel
+/// as the weight; of a blockwise weight the largest scale of the channel, with LPBQ its float
+/// scale. Norms and recurrent operators: largest magnitude / 2^31. A scale is raised where the bias
+/// would not fit in 32 bits. Biases stay in float (no entry) when the input or the weight has no
+/// enabled, calibrated integer quantizer, when their length does not fit the channels, or when two
+/// operators share one and disagree about its scale.
+std::map<std::string, FileEntry> bias_entries(const Simulation& simulation);
+
+}  // namespace bitsweep::exporting

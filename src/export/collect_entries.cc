@@ -1,0 +1,81 @@
+#include "export/collect_entries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "export/bias_entries.h"
+#include "export/derived_entries.h"
+#include "simulate/engine.h"
+
+namespace bitsweep::exporting {
+namespace {
+
+FileEntry entry_of(const std::string& name, bool parameter, const Quantizer& q) {
+  FileEntry entry;
+  entry.name = name;
+  entry.parameter = parameter;
+  entry.format = q.format();
+  entry.symmetric = q.symmetric();
+  entry.signed_codes = q.symmetric();
+  if (!q.format().needs_encoding()) return entry;
+  if (!q.encoding()) {
+    throw Error(ErrorCode::kNotReady, "export",
+                fmt::format("the quantizer of \"{}\" is on but has no encoding", name),
+                "calibrate the simulation, load encodings, or switch the quantizer off");
+  }
+  const Encoding& encoding = *q.encoding();
+  const Granularity& g = encoding.granularity;
+  entry.kind = g.per_tensor()   ? EntryKind::kPerTensor
+               : !g.blockwise() ? EntryKind::kPerChannel
+               : q.lpbq()       ? EntryKind::kLpbq
+                                : EntryKind::kPerBlock;
+  entry.channel_axis = g.channel_axis;
+  entry.block_axis = g.block_axis;
+  entry.block_size = g.block_size;
+  entry.scale_bits = q.lpbq() ? q.lpbq()->scale_bits : 0;
+  entry.grid = encoding.grid;
+  entry.cells = encoding.cells;
+  entry.has_range = true;
+  return entry;
+}
+
+void apply_sign(FileEntry& entry, ActivationSign sign) {
+  if (entry.parameter || !entry.format.is_integer() || sign == ActivationSign::kUnchanged) return;
+  entry.signed_codes = sign == ActivationSign::kSigned;
+}
+
+}  // namespace
+
+std::vector<FileEntry> collect_entries(const Simulation& simulation,
+                                       const CollectOptions& options) {
+  const std::set<std::string> parameters(simulation.parameter_names().begin(),
+                                         simulation.parameter_names().end());
+  std::map<std::string, FileEntry> biases;
+  if (options.int32_bias) biases = bias_entries(simulation);
+  std::vector<FileEntry> entries;
+  for (const std::string& name : simulation.tensor_names()) {
+    const Quantizer& q = *simulation.quantizer(name);
+    if (q.enabled()) {
+      if (q.format().kind == Format::Kind::kFloat32) continue;  // a copy: nothing to say
+      entries.push_back(entry_of(name, parameters.count(name) > 0, q));
+      biases.erase(name);
+    } else if (const auto bias = biases.find(name); bias != biases.end()) {
+      entries.push_back(std::move(bias->second));
+      biases.erase(bias);
+    }
+  }
+  for (auto& [name, entry] : biases) entries.push_back(std::move(entry));
+  if (options.derived)
+    add_derived_entries(simulation.engine().graph(), simulation.engine().placement(), entries);
+  for (FileEntry& entry : entries) apply_sign(entry, options.activation_sign);
+  return entries;
+}
+
+}  // namespace bitsweep::exporting

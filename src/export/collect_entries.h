@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bitsweep/encodings_file.h"
+#include "export/file_entry.h"
+
+namespace bitsweep::exporting {
+
+struct CollectOptions {
+  bool int32_bias = false;
+  /// Adds tensors that carry the grid of another one because only data movement lies between.
+  bool derived = false;
+  ActivationSign activation_sign = ActivationSign::kUnsigned;
+};
+
+/// Entries of all enabled quantizers in the order of the quantizer table, each bias behind its
+/// weight, then what is derived.
+/// @throws Error(kNotReady) when an enabled quantizer has no encoding.
+std::vector<FileEntry> collect_entries(const Simulation& simulation, const CollectOptions& options);
+
+}  // namespace bitsweep::exporting

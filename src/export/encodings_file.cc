@@ -1,0 +1,83 @@
+#include "bitsweep/encodings_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "bitsweep/error.h"
+#include "export/aside_file.h"
+#include "export/collect_entries.h"
+#include "export/write_entries.h"
+#include "graph/placement/rules_file.h"
+
+namespace bitsweep {
+namespace {
+
+std::string scheme_text(Scheme scheme) {
+  switch (scheme) {
+    case Scheme::kTfEnhanced:
+      return "post_training_tf_enhanced";
+    case Scheme::kPercentile:
+      return "post_training_percentile";
+    default:
+      return std::string(scheme_name(scheme));
+  }
+}
+
+exporting::QuantizerArgs quantizer_args(const SimulationOptions& options) {
+  const graph::Rules rules = graph::load_rules(options.rules);
+  bool per_channel = rules.defaults.per_channel.value_or(false);
+  for (const auto& [type, rule] : rules.op_types)
+    per_channel = per_channel || rule.per_channel.value_or(false);
+  return {.scheme = scheme_text(options.scheme),
+          .parameter_format = options.parameter_format,
+          .activation_format = options.activation_format,
+          .symmetric = rules.default_parameters.is_symmetric.value_or(per_channel),
+          .per_channel = per_channel};
+}
+
+void check_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw Error(ErrorCode::kNotFound, "export",
+                fmt::format("there is no folder \"{}\"", folder.string()), "create it first");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error(ErrorCode::kIo, "export",
+                fmt::format("the folder \"{}\" is not writable", folder.string()),
+                "choose a folder that you may write to");
+  }
+}
+
+void check_prefix(const std::string& prefix) {
+  if (prefix.empty() || prefix.find('/') != std::string::npos ||
+      prefix.find('\0') != std::string::npos) {
+    throw Error(ErrorCode::kInvalidArgument, "export",
+                fmt::format("\"{}\" is no prefix of file names", prefix),
+                "give a name without a folder");
+  }
+}
+
+}  // namespace
+
+std::string encodings_text(const Simulation& simulation, const EncodingsFileOptions& options) {
+  const bool new_form = options.version == "2.0.0";
+  const std::vector<exporting::FileEntry> entries =
+      exporting::collect_entries(simulation, {.int32_bias = options.int32_bias.value_or(new_form),
+                                              .derived = new_form,
+                                              .activation_sign = options.activation_sign});
+  return exporting::write_entries(entries, quantizer_args(simulation.options()), options.version);
+}
+
+void export_simulation(const Simulation& simulation, const std::filesystem::path& folder,
+                       const std::string& prefix, const ExportOptions& options) {
+  check_prefix(prefix);
+  check_folder(folder);
+  exporting::AsideFile encodings(folder / (prefix + ".encodings"),
+                                 encodings_text(simulation, options.encodings));
+  if (options.model) simulation.model().save(folder / (prefix + ".onnx"));
+  encodings.commit();
+}
+
+}  // namespace bitsweep

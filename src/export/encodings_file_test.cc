@@ -1,0 +1,108 @@
+#include "bitsweep/encodings_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "bitsweep/error.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using simulate::testing::calibrate;
+using simulate::testing::nets;
+using simulate::testing::samples;
+using ::testing::HasSubstr;
+
+class EncodingsFile : public ::testing::Test {
+ protected:
+  EncodingsFile() { std::filesystem::create_directories(folder_); }
+  ~EncodingsFile() override { std::filesystem::remove_all(folder_); }
+
+  std::size_t num_files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+                                  ("bitsweep_encodings_file_" + std::to_string(::getpid()));
+};
+
+TEST_F(EncodingsFile, OfEveryVersionGivesTheSameOutputsAfterReading) {
+  for (const auto& [name, model] : nets()) {
+    Simulation sim(model);
+    const std::vector<Feed> feeds = samples(model, 2);
+    calibrate(sim, feeds);
+    const std::vector<Tensor> expected = sim.run(feeds[0]);
+    for (const char* version : {"0.6.1", "1.0.0", "2.0.0"}) {
+      export_simulation(sim, folder_, "out", {.encodings = {.version = version}, .model = false});
+      Simulation other(model);
+      load_encodings(other, folder_ / "out.encodings", {.strict = false});
+      const std::vector<Tensor> outputs = other.run(feeds[0]);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_TRUE(outputs[i].equal_bits(expected[i]))
+            << name << " " << version << " output " << i;
+      }
+    }
+  }
+}
+
+TEST_F(EncodingsFile, WritesTheFloatModelBesideIt) {
+  const auto [name, model] = nets().front();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 1));
+  export_simulation(sim, folder_, "a name \xC3\xA4");
+  EXPECT_EQ(num_files(), 2U);
+  EXPECT_EQ(Model::load(folder_ / "a name \xC3\xA4.onnx").content_hash(), model.content_hash());
+}
+
+TEST_F(EncodingsFile, LeavesNothingBehindWhenItFails) {
+  const auto [name, model] = nets().front();
+  Simulation sim(model);
+  EXPECT_THROW(export_simulation(sim, folder_, "out"), Error);  // not calibrated
+  calibrate(sim, samples(model, 1));
+  EXPECT_THROW(export_simulation(sim, folder_, "out", {.encodings = {.version = "3.0.0"}}), Error);
+  EXPECT_THROW(export_simulation(sim, folder_, "sub/out"), Error);
+  EXPECT_THROW(export_simulation(sim, folder_ / "missing", "out"), Error);
+  std::filesystem::create_directory(folder_ / "out.onnx");
+  EXPECT_THROW(export_simulation(sim, folder_, "out"), Error);
+  EXPECT_EQ(num_files(), 1U);
+}
+
+TEST_F(EncodingsFile, StrictReadingListsDifferencesAndChangesNothing) {
+  const auto [name, model] = nets().front();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 1));
+  export_simulation(sim, folder_, "out");
+  Simulation other(model, {.activation_format = Format::integer(16)});
+  const auto file = folder_ / "out.encodings";
+  EXPECT_THROW(load_encodings(other, file), Error);
+  for (const std::string& tensor : other.tensor_names())
+    EXPECT_FALSE(other.quantizer(tensor)->initialized()) << tensor;
+  const std::vector<EncodingMismatch> found = load_encodings(other, file, {.strict = false});
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().format, std::make_pair(std::string("int16"), std::string("int8")));
+  Simulation same(model);
+  EXPECT_TRUE(load_encodings(same, file).empty());
+}
+
+TEST_F(EncodingsFile, NamesTensorsThatTheModelDoesNotHave) {
+  const auto [name, model] = nets().front();
+  Simulation sim(model);
+  const auto file = folder_ / "bad.encodings";
+  std::ofstream(file)
+      << R"({"version": "2.0.0", "encodings": [{"name": "nowhere", "output_dtype": "uint8", "y_scale": 1.0}]})";
+  try {
+    load_encodings(sim, file);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("\"nowhere\", which the model does not have"));
+  }
+  EXPECT_THROW(load_encodings(sim, folder_ / "missing.encodings"), Error);
+}
+
+}  // namespace
+}  // namespace bitsweep
