@@ -19,6 +19,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 # Objects of all builds, the wheel's too, are shared in one cache although their folders differ.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
+# The command that the tests start: not one of another build that happens to be newer.
+export BITSWEEP_CLI := $(CURDIR)/build/release/src/cli/bitsweep
 # pip writes no notices between the test results.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -48,7 +50,7 @@ python: setup .venv/.bitsweep-installed ## install the Python package into .venv
 test-cpp: build ## the C++ tests
 	@ctest --preset release -j $(JOBS)
 
-test-python: python ## the Python tests
+test-python: build python ## the Python tests
 	@python -m pytest -q
 
 test: test-cpp test-python ## all tests, C++ and Python

@@ -6,14 +6,15 @@ import os
 import sys
 from pathlib import Path
 
-from bitsweep import _ort
+from bitsweep import _core, _ort
 
 __all__ = ["main"]
 
 
 def main() -> int:
     """Replaces this process by the command, with the arguments of this one."""
-    command = Path(__file__).parent / "bin" / ("bitsweep.exe" if os.name == "nt" else "bitsweep")
+    # Beside the native module: in an editable install that is not where the sources are.
+    command = Path(_core.__file__).parent / "bin" / ("bitsweep.exe" if os.name == "nt" else "bitsweep")
     if not command.exists():
         print(
             f"bitsweep: {command} is missing; install the package with its command (pip install bitsweep)",

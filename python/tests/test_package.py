@@ -51,7 +51,7 @@ def test_module_runs_the_command():
 def test_a_missing_command_gets_a_sentence(monkeypatch, capsys, tmp_path):
     from bitsweep import _cli
 
-    monkeypatch.setattr(_cli, "__file__", str(tmp_path / "_cli.py"))
+    monkeypatch.setattr(_cli._core, "__file__", str(tmp_path / "_core.so"))
     assert _cli.main() == 1
     assert "pip install bitsweep" in capsys.readouterr().err
 

@@ -1,7 +1,11 @@
 # Installs the build into a folder of its own, builds examples/consumer against it as a stranger would, and runs it.
-#   cmake -DBUILD=... -DSOURCE=... -DPYTHON=... -DGENERATOR=... -P run.cmake
+#   cmake -DBUILD=... -DSOURCE=... -DPYTHON=... -DGENERATOR=... [-DSANITIZE=address,undefined] -P run.cmake
 set(work "${BUILD}/consumer-test")
 file(REMOVE_RECURSE "${work}")
+
+if(SANITIZE)
+  set(FLAGS "-fsanitize=${SANITIZE}")
+endif()
 
 function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
