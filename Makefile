@@ -41,14 +41,18 @@ build: setup ## build the library, the command and the C++ tests
 
 python: setup .venv/.bitsweep-installed ## install the Python package into .venv, editable
 
-# An editable install: changes of .py files show at once, only changes of C++ come back here.
+# An editable install: changes of .py files show at once, only changes of C++ come back here. The compiler goes by the
+# name that CMake gives it by default; by another name the cache would not know its own objects.
 .venv/.bitsweep-installed: $(PYTHON_BUILD_INPUTS) | setup
 	@echo "building the Python package"
-	@pip install --quiet --no-build-isolation --no-deps --editable . -Ccmake.define.BITSWEEP_WERROR=$(WERROR)
+	@CC="$${CC:-cc}" CXX="$${CXX:-c++}" pip install --quiet --no-build-isolation --no-deps --editable . -Ccmake.define.BITSWEEP_WERROR=$(WERROR)
 	@touch $@
 
+# Passed tests take a line each that nobody reads; failures and the closing lines stay.
+CTEST_LINES := sed -E '/^ *(Start +[0-9]+:|[0-9]+\/[0-9]+ Test .* Passed )/d'
+
 test-cpp: build ## the C++ tests
-	@ctest --preset release -j $(JOBS)
+	@ctest --preset release -j $(JOBS) | $(CTEST_LINES)
 
 test-python: build python ## the Python tests
 	@python -m pytest -q
@@ -68,7 +72,7 @@ format: setup ## format C++ and Python in place
 asan: setup ## C++ tests under the address and undefined-behaviour sanitizers
 	@cmake --preset asan -DBITSWEEP_WERROR=$(WERROR) --log-level=WARNING
 	@cmake --build --preset asan
-	@ctest --preset asan -j $(JOBS)
+	@ctest --preset asan -j $(JOBS) | $(CTEST_LINES)
 
 # Numbers measured with the reference; they live outside the repository.
 GOLDEN ?= ../shared/golden
