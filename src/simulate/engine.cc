@@ -1,6 +1,7 @@
 #include "simulate/engine.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "graph/subgraph.h"
 #include "simulate/ort_library.h"
 #include "simulate/quantizer_factory.h"
+#include "simulate/unknown_operator.h"
 
 namespace bitsweep::simulate {
 
@@ -119,9 +121,15 @@ void Engine::infer_types() {
   if (spec.outputs.empty()) return;
   SessionOptions o = session_options(1);
   o.optimization = Optimization::kNone;
-  const Session session(graph::build_subgraph(graph_, spec), o);
+  std::unique_ptr<const Session> session;
+  try {
+    session = std::make_unique<const Session>(graph::build_subgraph(graph_, spec), o);
+  } catch (const Error& refusal) {
+    explain_unknown_operator(graph_, refusal);
+    throw;
+  }
   for (std::size_t i = 0; i < spec.outputs.size(); ++i)
-    graph_.set_type(spec.outputs[i], session.output_type(i));
+    graph_.set_type(spec.outputs[i], session->output_type(i));
 }
 
 const std::string& Engine::reason(int site) const {
