@@ -70,11 +70,13 @@ void Draft::add_activations() {
   for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
     const int index = operators_.operator_of_node[node];
     if (index < 0) {  // Constant
+      if (graph_.node(node).is_dead) continue;
       for (const TensorId output : graph_.node(node).outputs) add_activation(output);
       continue;
     }
     const Operator& op = operators()[index];
-    if (op.nodes.back() != node) continue;
+    // Nothing runs a dead node, so a quantizer there could never get an encoding.
+    if (op.nodes.back() != node || graph_.node(node).is_dead) continue;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId input = op.inputs[i];
       if (input == kAbsent || site_of(input) >= 0 || !is_data_input(op, i)) continue;

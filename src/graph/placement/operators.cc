@@ -28,6 +28,8 @@ ParameterAxes axes_of_parameter(const Graph& graph, const Operator& op, std::str
 // Fills the operator's parameters and returns their axes.
 std::vector<ParameterAxes> attach_parameters(const Graph& graph, Operator& op) {
   std::vector<ParameterAxes> axes;
+  // Nothing runs a dead node, so what it reads needs no quantizer as a parameter.
+  if (graph.node(op.nodes.back()).is_dead) return axes;
   for (const ParameterInput& slot : parameter_inputs(op.type)) {
     if (static_cast<std::size_t>(slot.input) >= op.inputs.size()) continue;
     const ParameterSource source = parameter_source(graph, op.inputs[slot.input]);

@@ -85,7 +85,8 @@ TEST(Sites, ConstantOutputsCountAsConstantsNotAsInputs) {
 
 TEST(Sites, ListWhatIsInsideBodies) {
   ModelBuilder body;
-  body.output("inner", DataType::kFloat).node("inner = Mul(x, w)");
+  body.output("inner", DataType::kFloat).random("own", {2});
+  body.node("z = Mul(x, w)").node("inner = Add(z, own)");
   ModelBuilder other;
   other.output("inner2", DataType::kFloat).node("inner2 = Neg(x)");
   ModelBuilder m;
@@ -95,7 +96,25 @@ TEST(Sites, ListWhatIsInsideBodies) {
   const Placed placed(m);
   EXPECT_THAT(placed.names(), ElementsAre("x", "h", "y"));
   EXPECT_EQ(placed.skipped("inner"), "inside the body of If \"choice\": bodies stay in float");
+  EXPECT_EQ(placed.skipped("own"), "inside the body of If \"choice\": bodies stay in float");
   EXPECT_EQ(placed.skipped("w"), "read only inside the body of If \"choice\"");
+}
+
+TEST(Sites, NothingIsPlacedAroundDeadNodes) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").random("w", {4, 4}).random("v", {4, 4}).random("s", {4});
+  m.node("y = MatMul(x, w)").node("d = MatMul(x, v)").node("e = Add(d, s)");
+  const Placed placed(m);
+  EXPECT_THAT(placed.names(), ElementsAre("w", "x", "y"));
+  for (const char* tensor : {"v", "d", "s", "e"})
+    EXPECT_EQ(placed.skipped(tensor), "no output of the model needs it") << tensor;
+}
+
+TEST(Sites, AWeightThatADeadNodeSharesStays) {
+  ModelBuilder m;
+  m.input("x", {1, 4}).output("y").random("w", {4, 4});
+  m.node("d = MatMul(x, w)").node("y = MatMul(x, w)");
+  EXPECT_THAT(Placed(m).names(), ElementsAre("w", "x", "y"));
 }
 
 TEST(Sites, EveryFloatTensorHasASiteOrAReason) {

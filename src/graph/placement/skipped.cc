@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "graph/graph_data.h"
@@ -18,12 +19,21 @@ std::string inside(const Operator& op) {
                      op.name);
 }
 
+/// Only dead nodes make or read it.
+bool is_dead(const Graph& graph, const TensorInfo& info) {
+  if (info.producer >= 0 && graph.node(info.producer).is_dead) return true;
+  return !info.is_output && !info.uses.empty() &&
+         std::all_of(info.uses.begin(), info.uses.end(),
+                     [&](const Use& use) { return graph.node(use.node).is_dead; });
+}
+
 std::string reason_of(const Draft& draft, TensorId id) {
   const TensorInfo& info = draft.graph().tensor(id);
   const OperatorGraph& operators = draft.operator_graph();
   if (info.type == DataType::kUndefined) return "its element type is not known";
   if (!is_quantizable_type(info.type))
     return fmt::format("no quantizer for {} values", data_type_name(info.type));
+  if (is_dead(draft.graph(), info)) return "no output of the model needs it";
   if (operators.inner_of[id] >= 0) return inside(draft.operators()[operators.inner_of[id]]);
   if (info.producer >= 0 && has_no_output_quantizer(draft.graph().node(info.producer).op_type)) {
     return draft.graph().node(info.producer).op_type +
@@ -57,6 +67,10 @@ std::map<std::string, DataType> declared_types(const onnx::GraphProto& body) {
 void list_body(const onnx::GraphProto& body, const std::string& reason,
                std::vector<SkippedTensor>& skipped) {
   const std::map<std::string, DataType> types = declared_types(body);
+  for (const onnx::TensorProto& weight : body.initializer()) {
+    if (may_be_floating(static_cast<DataType>(weight.data_type())))
+      skipped.push_back({.name = weight.name(), .tensor = kAbsent, .reason = reason});
+  }
   for (const onnx::NodeProto& node : body.node()) {
     for (const std::string& output : node.output()) {
       const auto type = types.find(output);
