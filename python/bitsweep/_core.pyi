@@ -679,3 +679,47 @@ def sweep_run_info_to_json(result: SweepResult) -> str: ...
 def sweep_to_json(result: SweepResult, facts: Sequence[tuple[str, str]] = []) -> str: ...
 
 def write_text_file(path: str | os.PathLike, text: str) -> None: ...
+
+class ActivationSign(enum.Enum):
+    """Sign of the codes of activations."""
+
+    UNSIGNED = 0
+
+    SIGNED = 1
+
+    UNCHANGED = 2
+
+class EncodingMismatch:
+    """
+    Settings of one quantizer that a file has in another way: (simulation, file).
+    """
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def enabled(self) -> tuple[bool, bool] | None: ...
+
+    @property
+    def format(self) -> tuple[str, str] | None: ...
+
+    @property
+    def granularity(self) -> tuple[str, str] | None: ...
+
+    @property
+    def symmetric(self) -> tuple[bool, bool] | None: ...
+
+    @property
+    def strict_symmetric(self) -> tuple[bool, bool] | None: ...
+
+    @property
+    def unsigned_symmetric(self) -> tuple[bool, bool] | None: ...
+
+def encodings_text(simulation: Simulation, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> str:
+    """The encodings of all enabled quantizers as JSON text."""
+
+def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
+    """Writes the encodings file and the float model."""
+
+def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False) -> list[EncodingMismatch]:
+    """Reads an encodings file into the quantizers."""
