@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON_BUILD_INPUTS := pyproject.toml CMakeLists.txt requirements-dev.txt \
 	$(shell find src include cmake python/src python/CMakeLists.txt -type f -not -path '*/node_modules/*' -not -name '*_test.cc' 2>/dev/null)
 
-.PHONY: help setup build python test test-cpp test-python demo lint format asan golden sdist clean
+.PHONY: help setup build python test test-cpp test-python demo lint stub format asan golden sdist clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -64,6 +64,9 @@ demo: build python ## sweep a real model: ranked table, demo/results.json and de
 
 lint: build ## formatting, clang-tidy, ruff, mypy, layers
 	@scripts/lint.sh
+
+stub: python ## take over the type stub of _core that the build wrote
+	@cp build/python/python/bitsweep/_core.pyi python/bitsweep/_core.pyi
 
 format: setup ## format C++ and Python in place
 	@git ls-files '*.h' '*.cc' | xargs -r clang-format-19 -i

@@ -14,7 +14,9 @@ __all__ = ["main"]
 def main() -> int:
     """Replaces this process by the command, with the arguments of this one."""
     # Beside the native module: in an editable install that is not where the sources are.
-    command = Path(_core.__file__).parent / "bin" / ("bitsweep.exe" if os.name == "nt" else "bitsweep")
+    command = (
+        Path(_core.__file__).parent / "bin" / ("bitsweep.exe" if os.name == "nt" else "bitsweep")
+    )
     if not command.exists():
         print(
             f"bitsweep: {command} is missing; install the package with its command (pip install bitsweep)",
