@@ -14,6 +14,7 @@ using Action = std::function<int()>;
 /// Each adds its command to `app`; when the user calls it, `*action` is set.
 void add_inspect_command(CLI::App* app, Action* action);
 void add_metrics_command(CLI::App* app, Action* action);
+void add_prepare_command(CLI::App* app, Action* action);
 void add_sweep_command(CLI::App* app, Action* action);
 
 }  // namespace bitsweep::cli

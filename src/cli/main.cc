@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
   bitsweep::cli::Action action;
   bitsweep::cli::add_sweep_command(&app, &action);
   bitsweep::cli::add_inspect_command(&app, &action);
+  bitsweep::cli::add_prepare_command(&app, &action);
   bitsweep::cli::add_metrics_command(&app, &action);
   try {
     app.parse(argc, argv);
