@@ -48,6 +48,7 @@ PUBLIC = {
     "data.h": "data",
     "report.h": "report",
     "encodings_file.h": "export",
+    "qdq_export.h": "export",
 }
 
 # Libraries that only one module may see: pattern of the included path -> module.

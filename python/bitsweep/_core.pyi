@@ -721,5 +721,8 @@ def encodings_text(simulation: Simulation, version: str = '1.0.0', int32_bias: b
 def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
     """Writes the encodings file and the float model."""
 
+def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> Model:
+    """The model with QuantizeLinear and DequantizeLinear."""
+
 def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False) -> list[EncodingMismatch]:
     """Reads an encodings file into the quantizers."""

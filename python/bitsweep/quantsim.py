@@ -29,6 +29,7 @@ __all__ = [
     "EncodingMismatch",
     "QuantizationSimModel",
     "compute_encodings",
+    "encodings_to_onnx_qdq",
     "load_encodings_to_sim",
 ]
 
@@ -379,6 +380,49 @@ class QuantizationSimModel:
             activation_sign=_encodings_file.activation_sign(force_activation_as),
         )
 
+    def to_onnx_qdq(
+        self,
+        *,
+        export_int32_bias: bool = False,
+        prequantize_constants: bool = False,
+        force_activation_as: str | None = "unsigned",
+    ) -> Any:
+        """The model with QuantizeLinear and DequantizeLinear for every enabled quantizer.
+
+        Tensors keep their names. The opset is raised where the types need it: 13 per channel, 19 for 8-bit floats, 21
+        for 4 and 16 bits and for blocks.
+
+        Parameters
+        ----------
+        export_int32_bias : bool
+            Store biases as int32 with scale = input scale * weight scale.
+        prequantize_constants : bool
+            Store weights as integers; otherwise as floats that lie on their grid.
+        force_activation_as : "unsigned", "signed" or None
+            Sign of the codes of activations; None keeps signed codes for symmetric ones.
+
+        Returns
+        -------
+        onnx.ModelProto
+
+        Raises
+        ------
+        bitsweep.Error
+            For a quantizer without encoding, a width that QuantizeLinear can't say, or an operator that would change
+            its meaning with the opset.
+
+        Examples
+        --------
+        >>> onnx.save(sim.to_onnx_qdq(), "model_qdq.onnx")  # doctest: +SKIP
+        """
+        native = _core.to_onnx_qdq(
+            self._simulation,
+            integer_weights=prequantize_constants,
+            int32_bias=export_int32_bias,
+            activation_sign=_encodings_file.activation_sign(force_activation_as),
+        )
+        return ModelView(native).model
+
     def _check_names(self, names: Iterable[str], where: str) -> None:
         for name in names:
             if name not in self._quantizers:
@@ -472,6 +516,51 @@ def load_encodings_to_sim(
         strict=strict,
         disable_missing=disable_missing_quantizers,
     )
+
+
+def encodings_to_onnx_qdq(
+    model: Any,
+    encodings: str | os.PathLike[str] | Mapping[str, Any],
+    *,
+    prequantize_constants: bool = False,
+    force_activation_as: str | None = "unsigned",
+) -> Any:
+    """A float model with QuantizeLinear and DequantizeLinear after an encodings file.
+
+    Parameters
+    ----------
+    model : ModelProto, path or bytes
+        Float model. It is read, never changed.
+    encodings : path or dict
+        Encodings file of any version, or what it holds. Tensors that it does not name stay in float; biases become
+        int32 where it says so.
+    prequantize_constants : bool
+        Store weights as integers; otherwise as floats that lie on their grid.
+    force_activation_as : "unsigned", "signed" or None
+        Sign of the codes of activations; None keeps signed codes for symmetric ones.
+
+    Returns
+    -------
+    onnx.ModelProto
+
+    Raises
+    ------
+    bitsweep.Error
+        For a broken file, one that names tensors the model does not have, and as :meth:`to_onnx_qdq` does.
+
+    Examples
+    --------
+    >>> qdq = encodings_to_onnx_qdq("model.onnx", "model.encodings")  # doctest: +SKIP
+    """
+    sim = QuantizationSimModel(model)
+    load_encodings_to_sim(sim, encodings, strict=False)
+    native = _core.to_onnx_qdq(
+        sim.native,
+        integer_weights=prequantize_constants,
+        loaded_bias=True,
+        activation_sign=_encodings_file.activation_sign(force_activation_as),
+    )
+    return ModelView(native).model
 
 
 def _wrap_quantizers(simulation: _core.Simulation) -> dict[str, QcQuantizeOp]:

@@ -12,6 +12,7 @@
 
 #include "bind.h"
 #include "bitsweep/encodings_file.h"
+#include "bitsweep/qdq_export.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -62,6 +63,20 @@ void bind_encodings_file(nb::module_& m) {
       "simulation"_a, "folder"_a, "prefix"_a, "model"_a = true, "version"_a = "1.0.0",
       "int32_bias"_a = nb::none(), "activation_sign"_a = ActivationSign::kUnsigned,
       "Writes the encodings file and the float model.");
+
+  m.def(
+      "to_onnx_qdq",
+      [](const Simulation& simulation, bool integer_weights, bool int32_bias, bool loaded_bias,
+         ActivationSign activation_sign) {
+        nb::gil_scoped_release release;
+        return to_onnx_qdq(simulation, {.integer_weights = integer_weights,
+                                        .int32_bias = int32_bias,
+                                        .loaded_bias = loaded_bias,
+                                        .activation_sign = activation_sign});
+      },
+      "simulation"_a, "integer_weights"_a = false, "int32_bias"_a = false, "loaded_bias"_a = false,
+      "activation_sign"_a = ActivationSign::kUnsigned,
+      "The model with QuantizeLinear and DequantizeLinear.");
 
   m.def(
       "load_encodings",

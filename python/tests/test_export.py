@@ -1,4 +1,4 @@
-"""Encodings files: writing, reading, and what can be wrong with them."""
+"""Encodings files and QDQ models: writing, reading, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import os
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 
 import bitsweep
 from bitsweep import QuantizationSimModel
-from bitsweep.quantsim import load_encodings_to_sim
+from bitsweep.quantsim import encodings_to_onnx_qdq, load_encodings_to_sim
 
 
 def encodings(folder, name="out"):
@@ -113,3 +114,64 @@ def test_a_folder_that_is_not_writable_is_refused(cnn_sim, tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(OSError, match="not writable"):
         cnn_sim.export(tmp_path, "out")
+
+
+class TestQdq:
+    @pytest.mark.parametrize("integers", [False, True])
+    def test_computes_what_was_simulated(self, example, calibrate, integers):
+        sim = calibrate(example)
+        model = sim.to_onnx_qdq(prequantize_constants=integers)
+        onnx.checker.check_model(model)
+        for level in (
+            ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+            ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
+        ):
+            options = ort.SessionOptions()
+            options.graph_optimization_level = level
+            session = ort.InferenceSession(
+                model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+            )
+            feed = example.feeds[0]
+            for output, want, got in zip(
+                sim.session.get_outputs(),
+                sim.session.run(None, feed),
+                session.run(None, feed),
+                strict=True,
+            ):
+                spread = float(np.ptp(want)) if np.size(want) else 0.0
+                # A code that lies on an exact half step may round the other way and be amplified behind.
+                assert np.abs(np.subtract(want, got, dtype=np.float64)).max(initial=0.0) <= max(
+                    spread / 16, 1e-6
+                ), output.name
+
+    def test_sixteen_bits_raise_the_opset(self, cnn, calibrate):
+        sim = calibrate(cnn, activation_type="int16")
+        model = sim.to_onnx_qdq(export_int32_bias=True)
+        assert model.opset_import[0].version == 21
+        types = {i.name: i.data_type for i in model.graph.initializer}
+        assert onnx.TensorProto.INT32 in types.values()
+        assert onnx.TensorProto.UINT16 in types.values()
+        ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+
+    def test_axis_is_always_written_per_channel(self, cnn, calibrate):
+        model = calibrate(cnn, config_file="htp_v81").to_onnx_qdq()
+        sizes = {i.name: list(i.dims) for i in model.graph.initializer}
+        channels = [
+            n for n in model.graph.node if n.op_type.endswith("Linear") and sizes[n.input[1]]
+        ]
+        assert channels
+        assert all(any(a.name == "axis" for a in n.attribute) for n in channels)
+
+    def test_names_of_nodes_are_unique(self, example, calibrate):
+        names = [n.name for n in calibrate(example).to_onnx_qdq().graph.node]
+        assert len(set(names)) == len(names)
+
+    def test_an_encodings_file_gives_the_same_model(self, cnn, cnn_sim, tmp_path):
+        cnn_sim.export(tmp_path, "out", False, encoding_version="2.0.0", export_int32_bias=True)
+        model = encodings_to_onnx_qdq(cnn.model, tmp_path / "out.encodings")
+        want = cnn_sim.to_onnx_qdq(export_int32_bias=True)
+        assert model.SerializeToString() == want.SerializeToString()
+
+    def test_widths_that_onnx_does_not_have_are_refused(self, cnn, calibrate):
+        with pytest.raises(bitsweep.Error, match="5 bits"):
+            calibrate(cnn, param_type="int5").to_onnx_qdq()

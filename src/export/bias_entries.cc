@@ -21,7 +21,8 @@ constexpr double kSmallestNormalHalf = 6.103515625e-05;
 
 class BiasScales {
  public:
-  explicit BiasScales(const Simulation& simulation) : engine_(simulation.engine()) {
+  BiasScales(const Simulation& simulation, bool loaded_only)
+      : engine_(simulation.engine()), loaded_only_(loaded_only) {
     const auto& sites = engine_.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s) {
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
@@ -110,6 +111,7 @@ class BiasScales {
         own != nullptr && own->encoding() && own->bitwidth() == 32 && own->format().is_integer()) {
       return entry(id, *own->encoding());  // loaded from a file: kept
     }
+    if (loaded_only_) return {};
     const Quantizer* x = effective(op.inputs.front());
     const Quantizer* w = site(parameter(op, "weight"));
     if (x == nullptr || !ready_integer(w)) return {};
@@ -186,13 +188,14 @@ class BiasScales {
   }
 
   const simulate::Engine& engine_;
+  bool loaded_only_;
   std::map<TensorId, int> site_of_;
 };
 
 }  // namespace
 
-std::map<std::string, FileEntry> bias_entries(const Simulation& simulation) {
-  return BiasScales(simulation).entries();
+std::map<std::string, FileEntry> bias_entries(const Simulation& simulation, bool loaded_only) {
+  return BiasScales(simulation, loaded_only).entries();
 }
 
 }  // namespace bitsweep::exporting

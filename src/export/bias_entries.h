@@ -16,6 +16,7 @@ namespace bitsweep::exporting {
 /// would not fit in 32 bits. Biases stay in float (no entry) when the input or the weight has no
 /// enabled, calibrated integer quantizer, when their length does not fit the channels, or when two
 /// operators share one and disagree about its scale.
-std::map<std::string, FileEntry> bias_entries(const Simulation& simulation);
+/// `loaded_only`: just those whose int32 encoding was read from a file.
+std::map<std::string, FileEntry> bias_entries(const Simulation& simulation, bool loaded_only);
 
 }  // namespace bitsweep::exporting

@@ -58,7 +58,8 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
   const std::set<std::string> parameters(simulation.parameter_names().begin(),
                                          simulation.parameter_names().end());
   std::map<std::string, FileEntry> biases;
-  if (options.int32_bias) biases = bias_entries(simulation);
+  if (options.int32_bias || options.loaded_bias)
+    biases = bias_entries(simulation, !options.int32_bias);
   std::vector<FileEntry> entries;
   for (const std::string& name : simulation.tensor_names()) {
     const Quantizer& q = *simulation.quantizer(name);

@@ -10,6 +10,7 @@ namespace bitsweep::exporting {
 
 struct CollectOptions {
   bool int32_bias = false;
+  bool loaded_bias = false;  ///< int32 biases that were read from a file, whatever int32_bias says
   /// Adds tensors that carry the grid of another one because only data movement lies between.
   bool derived = false;
   ActivationSign activation_sign = ActivationSign::kUnsigned;

@@ -1,0 +1,187 @@
+#include "export/qdq_sites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/half.h"
+#include "bitsweep/error.h"
+#include "export/write_entries.h"
+#include "quant/formats/float8.h"
+#include "quant/grid_layout.h"
+
+namespace bitsweep::exporting {
+namespace {
+
+DataType code_data_type(const FileEntry& entry) {
+  switch (entry.format.kind) {
+    case Format::Kind::kFloat8E4M3FN:
+      return DataType::kFloat8E4M3FN;
+    case Format::Kind::kFloat8E5M2:
+      return DataType::kFloat8E5M2;
+    default:
+      break;
+  }
+  switch (entry.format.bitwidth) {
+    case 4:
+      return entry.signed_codes ? DataType::kInt4 : DataType::kUint4;
+    case 8:
+      return entry.signed_codes ? DataType::kInt8 : DataType::kUint8;
+    case 16:
+      return entry.signed_codes ? DataType::kInt16 : DataType::kUint16;
+    case 32:
+      if (entry.signed_codes && entry.parameter) return DataType::kInt32;
+      break;
+    default:
+      break;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "export",
+              fmt::format("\"{}\" has {} bits, which QuantizeLinear can't say", entry.name,
+                          entry.format.bitwidth),
+              "choose 4, 8 or 16 bits, or write an encodings file");
+}
+
+// Whole numbers as elements of a type of up to 32 bits; two to a byte below 8 bits, the first in
+// the low half.
+Tensor integer_tensor(DataType type, Shape shape, const std::vector<std::int64_t>& values) {
+  Tensor result = Tensor::allocate(type, std::move(shape));
+  auto* bytes = static_cast<std::uint8_t*>(result.mutable_data());
+  std::memset(bytes, 0, result.size_bytes());
+  const std::size_t bits = data_type_bits(type);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto code = static_cast<std::uint32_t>(values[i]);
+    if (bits == 4) {
+      bytes[i / 2] = static_cast<std::uint8_t>(bytes[i / 2] | ((code & 0xFU) << (i % 2 * 4)));
+    } else {
+      std::memcpy(bytes + i * bits / 8, &code, bits / 8);  // little-endian, as ONNX stores it
+    }
+  }
+  return result;
+}
+
+Tensor scale_tensor(DataType type, Shape shape, const std::vector<double>& values) {
+  Tensor result = Tensor::allocate(type, std::move(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto value = static_cast<float>(values[i]);
+    if (type == DataType::kFloat) {
+      static_cast<float*>(result.mutable_data())[i] = value;
+    } else {
+      static_cast<std::uint16_t*>(result.mutable_data())[i] =
+          type == DataType::kFloat16 ? float_to_half(value) : float_to_bfloat16(value);
+    }
+  }
+  return result;
+}
+
+// Cell of each scale that QuantizeLinear asks for: with blocks it wants the full shape on all axes
+// but theirs.
+std::vector<std::size_t> expanded_cells(const FileEntry& entry, const Shape& shape) {
+  std::vector<std::size_t> result(static_cast<std::size_t>(num_elements(shape)));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    std::size_t rest = i;
+    std::size_t stride = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      const std::size_t index = rest % static_cast<std::size_t>(shape[axis]);
+      rest /= static_cast<std::size_t>(shape[axis]);
+      if (entry.grid[axis] > 1) result[i] += index * stride;
+      stride *= static_cast<std::size_t>(entry.grid[axis]);
+    }
+  }
+  return result;
+}
+
+// Code of a value on the grid of an 8-bit float, in units of its scale.
+std::int64_t float8_code(float value, const kernels::Float8Layout& layout) {
+  const std::int64_t sign = std::signbit(value) ? 0x80 : 0;
+  const float magnitude = std::min(std::abs(value), layout.largest);
+  if (!(magnitude > 0.0F)) return sign;
+  int exponent = std::max(std::ilogb(magnitude), layout.min_exponent);
+  auto mantissa = static_cast<std::int64_t>(
+      std::nearbyint(std::ldexp(magnitude, layout.mantissa_bits - exponent)));
+  const std::int64_t one = std::int64_t{1} << layout.mantissa_bits;
+  if (mantissa == 2 * one) {
+    ++exponent;
+    mantissa = one;
+  }
+  if (mantissa < one) return sign | mantissa;  // subnormal
+  return sign |
+         ((static_cast<std::int64_t>(exponent - layout.min_exponent + 1) << layout.mantissa_bits) |
+          (mantissa - one));
+}
+
+}  // namespace
+
+std::int64_t required_opset(const FileEntry& entry, DataType type) {
+  const DataType code = code_data_type(entry);
+  const bool blocks = entry.kind == EntryKind::kPerBlock || entry.kind == EntryKind::kLpbq;
+  const bool plain =
+      code == DataType::kInt8 || code == DataType::kUint8 || code == DataType::kInt32;
+  if (blocks || (entry.format.is_integer() && !plain)) return 21;
+  if (!entry.format.is_integer() || type != DataType::kFloat) return 19;
+  return entry.kind == EntryKind::kPerChannel ? 13 : 10;
+}
+
+graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape) {
+  graph::QdqSite site;
+  Shape scale_shape;
+  std::vector<std::size_t> cells(entry.cells.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = i;
+  if (entry.kind == EntryKind::kPerChannel) {
+    site.axis = entry.channel_axis;
+    scale_shape = {static_cast<std::int64_t>(entry.cells.size())};
+  } else if (entry.kind != EntryKind::kPerTensor) {
+    site.axis = entry.block_axis;
+    site.block_size = entry.block_size;
+    scale_shape = shape;
+    scale_shape[static_cast<std::size_t>(entry.block_axis)] /= entry.block_size;
+    cells = expanded_cells(entry, scale_shape);
+  }
+  std::vector<double> scales;
+  std::vector<std::int64_t> zeros;
+  for (const std::size_t cell : cells) {
+    scales.push_back(entry.cells[cell].delta);
+    zeros.push_back(zero_point(entry, cell));
+  }
+  site.scale = scale_tensor(type, scale_shape, scales);
+  site.zero_point = integer_tensor(code_data_type(entry), scale_shape, zeros);
+  return site;
+}
+
+Tensor codes_of(const FileEntry& entry, const Tensor& values) {
+  const Tensor wide = values.to_float();
+  const std::span<const float> x = wide.floats();
+  const Granularity granularity{
+      .channel_axis = entry.kind == EntryKind::kPerTensor ? -1 : entry.channel_axis,
+      .block_axis = entry.block_size > 0 ? entry.block_axis : -1,
+      .block_size = entry.block_size};
+  const GridLayout layout(granularity, values.shape());
+  std::vector<std::int64_t> codes(x.size());
+  const bool is_float = !entry.format.is_integer();
+  const std::int64_t least =
+      is_float || !entry.signed_codes ? 0 : -(std::int64_t{1} << (entry.format.bitwidth - 1));
+  const std::int64_t most = least + (std::int64_t{1} << entry.format.bitwidth) - 1;
+  layout.for_each_run(
+      0, values.size(), [&](std::int64_t cell, std::int64_t first, std::int64_t count) {
+        const auto index = static_cast<std::size_t>(cell);
+        const std::int64_t zero = zero_point(entry, index);
+        // 32-bit codes need more digits than float32 has.
+        const double scale = entry.format.bitwidth == 32
+                                 ? entry.cells[index].delta
+                                 : static_cast<float>(entry.cells[index].delta);
+        for (std::int64_t i = first; i < first + count; ++i) {
+          const double steps = static_cast<double>(x[static_cast<std::size_t>(i)]) / scale;
+          std::int64_t& code = codes[static_cast<std::size_t>(i)];
+          if (is_float) {
+            code = float8_code(static_cast<float>(steps), float8_layout(entry.format.kind));
+          } else {
+            code = std::clamp(static_cast<std::int64_t>(std::nearbyint(steps)) + zero, least, most);
+          }
+        }
+      });
+  return integer_tensor(code_data_type(entry), values.shape(), codes);
+}
+
+}  // namespace bitsweep::exporting

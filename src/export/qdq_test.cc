@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "bitsweep/error.h"
+#include "bitsweep/qdq_export.h"
+#include "export/qdq_sites.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using exporting::FileEntry;
+using simulate::testing::calibrate;
+using simulate::testing::nets;
+using simulate::testing::samples;
+
+FileEntry int4_entry() {
+  FileEntry entry;
+  entry.name = "w";
+  entry.parameter = true;
+  entry.format = Format::integer(4);
+  entry.symmetric = entry.signed_codes = true;
+  entry.cells = {{.min = -4.0, .max = 3.5, .delta = 0.5, .offset = -8.0}};
+  return entry;
+}
+
+TEST(QdqSites, PacksTwoFourBitCodesIntoAByte) {
+  Tensor values = Tensor::allocate(DataType::kFloat, {3});
+  const float data[] = {-4.0F, 3.5F, -0.5F};
+  std::copy(std::begin(data), std::end(data), values.mutable_floats().begin());
+  const Tensor codes = exporting::codes_of(int4_entry(), values);
+  EXPECT_EQ(codes.type(), DataType::kInt4);
+  const auto* bytes = static_cast<const unsigned char*>(codes.data());
+  EXPECT_EQ(bytes[0], 0x78);
+  EXPECT_EQ(bytes[1], 0x0F);
+}
+
+TEST(QdqSites, WritesTheBitsOfEightBitFloats) {
+  FileEntry entry = int4_entry();
+  entry.format = Format::parse("float8e4m3fn");
+  entry.cells = {{.delta = 2.0}};
+  Tensor values = Tensor::allocate(DataType::kFloat, {4});
+  const float data[] = {2.0F, -896.0F, std::ldexp(2.0F, -9),
+                        0.0F};  // 1, -448, the smallest subnormal, 0
+  std::copy(std::begin(data), std::end(data), values.mutable_floats().begin());
+  const Tensor codes = exporting::codes_of(entry, values);
+  const auto* bytes = static_cast<const unsigned char*>(codes.data());
+  EXPECT_EQ(bytes[0], 0x38);
+  EXPECT_EQ(bytes[1], 0xFE);
+  EXPECT_EQ(bytes[2], 0x01);
+  EXPECT_EQ(bytes[3], 0x00);
+}
+
+TEST(QdqSites, NeedTheOperatorSetOfTheirTypes) {
+  FileEntry entry = int4_entry();
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 21);
+  entry.format = Format::integer(8);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 10);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat16), 19);
+  entry.format = Format::integer(5);
+  EXPECT_THROW(exporting::required_opset(entry, DataType::kFloat), Error);
+}
+
+TEST(ToOnnxQdq, KeepsTheNamesOfInputsAndOutputs) {
+  for (const auto& [name, model] : nets()) {
+    Simulation sim(model);
+    calibrate(sim, samples(model, 1));
+    const Model qdq = to_onnx_qdq(sim);
+    ASSERT_EQ(qdq.outputs().size(), model.outputs().size()) << name;
+    for (std::size_t i = 0; i < qdq.outputs().size(); ++i)
+      EXPECT_EQ(qdq.outputs()[i].name, model.outputs()[i].name) << name;
+    ASSERT_EQ(qdq.inputs().size(), model.inputs().size()) << name;
+    EXPECT_GT(qdq.num_nodes(), model.num_nodes()) << name;
+    EXPECT_EQ(sim.model().content_hash(), model.content_hash()) << name;
+  }
+}
+
+TEST(ToOnnxQdq, RefusesQuantizersWithoutEncoding) {
+  Simulation sim(nets().front().second);
+  EXPECT_THROW(to_onnx_qdq(sim), Error);
+}
+
+}  // namespace
+}  // namespace bitsweep

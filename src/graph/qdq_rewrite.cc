@@ -1,0 +1,234 @@
+#include "graph/qdq_rewrite.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "graph/graph_data.h"
+#include "graph/raise_opset.h"
+
+namespace bitsweep::graph {
+namespace {
+
+using Renames = std::map<std::string, std::string, std::less<>>;
+
+// Names are unique over a graph and its bodies, so a name means the same tensor everywhere below.
+void rename_inputs(onnx::NodeProto& node, const Renames& renames) {
+  for (std::string& name : *node.mutable_input()) {
+    if (const auto it = renames.find(name); it != renames.end()) name = it->second;
+  }
+  const auto body = [&](onnx::GraphProto& graph) {
+    for (onnx::NodeProto& inner : *graph.mutable_node()) rename_inputs(inner, renames);
+    for (onnx::ValueInfoProto& output : *graph.mutable_output()) {
+      if (const auto it = renames.find(output.name()); it != renames.end())
+        output.set_name(it->second);
+    }
+  };
+  for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) body(*attribute.mutable_g());
+    for (onnx::GraphProto& graph : *attribute.mutable_graphs()) body(graph);
+  }
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Graph& graph, const std::vector<QdqSite>& sites)
+      : graph_(graph),
+        data_(graph.data()),
+        names_(graph.data().names),
+        impl_(std::make_shared<Model::Impl>()) {
+    for (const QdqSite& site : sites) sites_.emplace(site.tensor, &site);
+  }
+
+  Model build(std::int64_t opset) {
+    impl_->proto = data_.model->proto;
+    // The original keeps the right to lend its strings, so the copy reads them only.
+    impl_->stored = data_.model->stored;
+    for (StoredBytes& bytes : impl_->stored) bytes.text = nullptr;
+    owner_of_strings();
+    onnx::GraphProto& graph = *impl_->proto.mutable_graph();
+    graph.clear_node();
+    set_imports();
+    add_source_pairs(graph);
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add_node(static_cast<int>(n), graph);
+    raise_opset(impl_->proto, opset);
+    impl_->proto.set_producer_name("bitsweep");
+    impl_->proto.clear_producer_version();
+    return Model(std::move(impl_));
+  }
+
+ private:
+  const std::string& name_of(TensorId t) const { return graph_.tensor(t).name; }
+
+  // Views without an owner point into strings of the original message.
+  void owner_of_strings() {
+    for (StoredBytes& bytes : impl_->stored) {
+      bytes.owner =
+          std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+              bytes.owner, data_.model);
+    }
+  }
+
+  void set_imports() {
+    impl_->proto.clear_opset_import();
+    for (const auto& [domain, version] : data_.imports) {
+      onnx::OperatorSetIdProto* import = impl_->proto.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+    if (data_.functions.empty()) impl_->proto.clear_functions();
+  }
+
+  static onnx::TensorProto* find_initializer(onnx::GraphProto& graph, const std::string& name) {
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      if (tensor.name() == name) return &tensor;
+    }
+    return nullptr;
+  }
+
+  static bool is_input(const onnx::GraphProto& graph, const std::string& name) {
+    for (const onnx::ValueInfoProto& input : graph.input()) {
+      if (input.name() == name) return true;
+    }
+    return false;
+  }
+
+  static void drop_input(onnx::GraphProto& graph, const std::string& name) {
+    for (int i = 0; i < graph.input_size(); ++i) {
+      if (graph.input(i).name() == name) {
+        graph.mutable_input()->DeleteSubrange(i, 1);
+        return;
+      }
+    }
+  }
+
+  void add_source_pairs(onnx::GraphProto& graph) {
+    for (const auto& [tensor, site] : sites_) {
+      if (graph_.tensor(tensor).producer >= 0) continue;
+      const std::string& name = name_of(tensor);
+      onnx::TensorProto* initializer = find_initializer(graph, name);
+      if (!site->scale.defined()) {
+        if (initializer == nullptr) continue;  // stored sparsely: stays as it is
+        initializer->Clear();
+        write_tensor(site->value, name, initializer);
+        continue;
+      }
+      if (initializer == nullptr) {  // a graph input: its name stays with the caller's data
+        const std::string output = names_.make(name + "_qdq");
+        renames_.emplace(name, output);
+        add_pair(*site, name, output, graph);
+        continue;
+      }
+      drop_input(graph, name);  // a stored weight; a caller can't replace it any more
+      if (site->codes.defined()) {
+        const std::string codes = names_.make(name + "_q");
+        initializer->Clear();
+        write_tensor(site->codes, codes, initializer);
+        add_dequantize(*site, codes, name, graph);
+        continue;
+      }
+      const std::string source = names_.make(name + "_float");
+      if (site->value.defined()) {
+        initializer->Clear();
+        write_tensor(site->value, source, initializer);
+      } else {
+        initializer->set_name(source);
+      }
+      add_pair(*site, source, name, graph);
+    }
+  }
+
+  void add_node(int index, onnx::GraphProto& graph) {
+    onnx::NodeProto* node = graph.add_node();
+    *node = *data_.nodes[static_cast<std::size_t>(index)];
+    node->set_name(graph_.node(index).name);
+    rename_inputs(*node, renames_);
+    std::vector<std::pair<const QdqSite*, std::string>> behind;
+    for (int o = 0; o < node->output_size(); ++o) {
+      const TensorId tensor = graph_.find(node->output(o));
+      const auto site = sites_.find(tensor);
+      if (node->output(o).empty() || site == sites_.end()) continue;
+      const std::string source = names_.make(node->output(o) + "_float");
+      node->set_output(o, source);
+      behind.emplace_back(site->second, source);
+    }
+    for (const auto& [site, source] : behind) add_pair(*site, source, name_of(site->tensor), graph);
+  }
+
+  std::string add_initializer(const Tensor& value, const std::string& wish,
+                              onnx::GraphProto& graph) {
+    std::string name = names_.make(wish);
+    write_tensor(value, name, graph.add_initializer());
+    return name;
+  }
+
+  // Scale and zero point of a site, written once for both nodes.
+  std::pair<std::string, std::string> parameters(const QdqSite& site, onnx::GraphProto& graph) {
+    const std::string& name = name_of(site.tensor);
+    std::string scale = add_initializer(site.scale, name + "_scale", graph);
+    std::string zero = add_initializer(site.zero_point, name + "_zero_point", graph);
+    return {std::move(scale), std::move(zero)};
+  }
+
+  onnx::NodeProto* add_linear(const char* type, const QdqSite& site, const std::string& in,
+                              const std::string& out,
+                              const std::pair<std::string, std::string>& parameters,
+                              onnx::GraphProto& graph) {
+    onnx::NodeProto* node = graph.add_node();
+    node->set_op_type(type);
+    node->add_input(in);
+    node->add_input(parameters.first);
+    node->add_input(parameters.second);
+    node->add_output(out);
+    const auto add_int = [&](const char* key, std::int64_t value) {
+      onnx::AttributeProto* attribute = node->add_attribute();
+      attribute->set_name(key);
+      attribute->set_type(onnx::AttributeProto::INT);
+      attribute->set_i(value);
+    };
+    if (site.axis >= 0) add_int("axis", site.axis);
+    if (site.block_size > 0) add_int("block_size", site.block_size);
+    return node;
+  }
+
+  std::string node_name(const std::string& wish) {
+    std::string name = wish;
+    for (int i = 1; graph_.find_node(name) >= 0 || !node_names_.insert(name).second; ++i)
+      name = wish + "_" + std::to_string(i);
+    return name;
+  }
+
+  void add_pair(const QdqSite& site, const std::string& in, const std::string& out,
+                onnx::GraphProto& graph) {
+    const auto names = parameters(site, graph);
+    const std::string codes = names_.make(name_of(site.tensor) + "_q");
+    add_linear("QuantizeLinear", site, in, codes, names, graph)
+        ->set_name(node_name(name_of(site.tensor) + "_QuantizeLinear"));
+    add_linear("DequantizeLinear", site, codes, out, names, graph)
+        ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+  }
+
+  void add_dequantize(const QdqSite& site, const std::string& codes, const std::string& out,
+                      onnx::GraphProto& graph) {
+    add_linear("DequantizeLinear", site, codes, out, parameters(site, graph), graph)
+        ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+  }
+
+  const Graph& graph_;
+  const Graph::Data& data_;
+  UniqueNames names_;
+  std::shared_ptr<Model::Impl> impl_;
+  std::map<TensorId, const QdqSite*> sites_;
+  Renames renames_;
+  std::set<std::string> node_names_;
+};
+
+}  // namespace
+
+Model insert_qdq(const Graph& graph, const std::vector<QdqSite>& sites, std::int64_t opset) {
+  return Rewriter(graph, sites).build(opset);
+}
+
+}  // namespace bitsweep::graph
