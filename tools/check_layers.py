@@ -45,6 +45,7 @@ PUBLIC = {
     "simulation.h": "simulate",
     "metric.h": "sweep",
     "sweep.h": "sweep",
+    "allocation.h": "allocate",
     "data.h": "data",
     "report.h": "report",
     "encodings_file.h": "export",

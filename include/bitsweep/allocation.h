@@ -1,0 +1,197 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bitsweep/export.h"
+#include "bitsweep/format.h"
+#include "bitsweep/simulation.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
+
+/// Numeric types that a quantizer group may have.
+struct Candidate {
+  Format activation;
+  std::optional<Format> parameter;  ///< absent: for groups whose kernels have no parameters
+
+  bool operator==(const Candidate&) const = default;
+};
+
+/// "int16/int8": activation, then parameter.
+std::string candidate_text(const Candidate& candidate);
+
+/// Quantizers that change their type together: an activation and the weights it is multiplied by.
+struct QuantizerGroup {
+  std::vector<std::string> activations;  ///< tensor names, sorted
+  std::vector<std::string> parameters;   ///< tensor names, sorted
+
+  bool operator==(const QuantizerGroup&) const = default;
+};
+
+/// Groups of the enabled quantizers, sorted by name; each one is in exactly one group.
+///
+/// The inputs of an operator with a quantized parameter, seen through Reshape, Transpose and the
+/// like, form one group together with the parameters; all other quantizers are on their own.
+std::vector<QuantizerGroup> quantizer_groups(const Simulation& simulation);
+
+/// What the target's kernels leave of the candidates.
+struct SupportedCandidates {
+  std::vector<std::vector<Candidate>> by_group;  ///< most bits first; user's order without kernels
+  std::vector<Candidate> options;  ///< candidates that some group can take whole, in user's order
+};
+
+/// Filters candidates by the `supported_kernels` of the simulation's rules; duplicates count once.
+/// @throws Error(kInvalidArgument) without candidates and when a group is left with nothing (names
+/// the operator type).
+SupportedCandidates supported_candidates(const Simulation& simulation,
+                                         const std::vector<QuantizerGroup>& groups,
+                                         const std::vector<Candidate>& candidates,
+                                         bool ignore_kernels = false);
+
+/// Which operators a count of bit operations includes.
+enum class BitOpsCounting {
+  /// Every product of two operands, weights or not, over the whole sample.
+  kEveryProduct,
+  /// As the reference counts: Conv and Gemm only; weight elements times the last two dimensions of
+  /// the output (a matrix counts as 1 by 1), whatever the batch.
+  kReference,
+};
+
+/// Bits of a type in a bit-operation count; a float counts sqrt(1.5) times its width.
+/// Source: spec of the reference, mixed precision section 5.
+double effective_bits(const Format& format);
+
+/// Bit operations = sum over products of MACs * bits of one operand * bits of the other.
+class BitOperations {
+ public:
+  /// Observes shapes with a sample of zeros, open dimensions 1, when no run has shown them yet.
+  BitOperations(const Simulation& simulation, const std::vector<QuantizerGroup>& groups,
+                BitOpsCounting counting);
+
+  /// Count when group g has type by_group[g]. Operands that no group holds count as float32, or,
+  /// for kReference, like `start`.
+  double total(const std::vector<Candidate>& by_group, const Candidate& start) const;
+  /// Bit operations saved by one group going from `from` to `to` while all others stay at `from`.
+  double reduction(int group, const Candidate& from, const Candidate& to) const;
+  /// (operator, multiply-accumulates), topological order.
+  const std::vector<std::pair<std::string, std::int64_t>>& macs() const { return macs_; }
+
+ private:
+  struct Operand {
+    int group = -1;  // -1: in no group
+    bool is_parameter = false;
+  };
+  struct Product {
+    double macs = 0.0;
+    Operand first;
+    Operand second;
+  };
+  double bits(const Operand& operand, const Candidate& of_group, const Candidate& start) const;
+
+  BitOpsCounting counting_;
+  std::vector<Product> products_;
+  std::vector<std::pair<std::string, std::int64_t>> macs_;
+};
+
+/// One entry of the sensitivity list: how the model scores with only this group quantized, so.
+struct GreedyEntry {
+  int group = 0;
+  Candidate candidate;
+  double score = 0.0;      ///< higher is better
+  double reduction = 0.0;  ///< bit operations saved against the baseline candidate
+};
+
+/// A measured configuration: the baseline with the entries of the list up to `position` applied.
+struct GreedyPoint {
+  int position = 0;
+  int group = 0;  ///< of the last entry
+  Candidate candidate;
+  double relative_bit_ops = 1.0;  ///< against the baseline candidate everywhere
+  double score = 0.0;
+};
+
+/// What the greedy search asks its caller: to run samples, to score, and to keep what is known.
+///
+/// Exceptions end the search; it puts every quantizer back first.
+class GreedyEvaluator {
+ public:
+  virtual ~GreedyEvaluator() = default;
+  /// Runs the calibration samples through the simulation.
+  virtual void run_calibration_samples() = 0;
+  /// Score of the model as it is set now; higher is better.
+  virtual double score_phase1() = 0;
+  virtual double score_phase2() = 0;
+
+  /// Around scores of states that enable few quantizers each: the caller may keep float passes.
+  virtual void begin_states(const std::vector<std::vector<std::string>>& /*tensors*/) {}
+  virtual void end_states() {}
+
+  struct Known {
+    std::vector<GreedyEntry> entries;
+    std::vector<GreedyPoint> points;
+  };
+  /// What an earlier search kept under this identity: a text of all that decides the results
+  /// (model, rules, candidates, ranges after calibration, scores of the whole model).
+  virtual Known recall(const std::string& identity) = 0;
+  /// Called after each new entry or point with the list so far.
+  virtual void keep_entries(const std::vector<GreedyEntry>& entries) = 0;
+  virtual void keep_points(const std::vector<GreedyPoint>& points) = 0;
+};
+
+struct GreedyOptions {
+  std::vector<Candidate> candidates;
+  /// How far the score may fall below that of the float model, in units of the score; absent: every
+  /// point of the list is measured, the last one chosen.
+  std::optional<double> allowed_drop;
+  std::string search = "binary";  ///< "binary", "interpolation" or "brute_force"
+  bool ignore_kernels = false;    ///< every candidate for every group, whatever the rules support
+  /// Ranges of the activations come from one calibration per candidate without weight quantization;
+  /// otherwise from one per group and candidate.
+  bool share_calibration = true;
+};
+
+/// Why a greedy search ended.
+enum class GreedyEnd {
+  kSearched,       ///< the point that the search chose
+  kBestTooWeak,    ///< even the best candidate falls too far; it was chosen
+  kLowestSuffices  ///< the cheapest candidate is good enough everywhere
+};
+
+struct GreedyResult {
+  GreedyEnd end = GreedyEnd::kSearched;
+  double float_score = 0.0;
+  double final_score = 0.0;
+  Candidate baseline;
+  std::vector<Candidate> baseline_by_group;
+  std::vector<QuantizerGroup> groups;
+  std::vector<GreedyEntry> entries;  ///< least harmful first; empty after an early end
+  std::vector<GreedyPoint> points;   ///< by position; only those that were measured
+  std::vector<Candidate> chosen;     ///< by group
+  /// Quantizers of groups, and those of them whose type is not the baseline candidate's.
+  std::int64_t num_activations = 0;
+  std::int64_t num_parameters = 0;
+  std::int64_t num_flipped_activations = 0;
+  std::int64_t num_flipped_parameters = 0;
+  std::int64_t num_phase2_scores = 0;
+  double phase1_s = 0.0;
+  double phase2_s = 0.0;
+};
+
+/// The greedy search that users of the reference know: start from the best candidate everywhere,
+/// lower one group after the other in order of their isolated scores, and search the list for the
+/// last point within the allowed drop. Source: spec of the reference, mixed precision section 6.
+///
+/// Leaves the simulation calibrated in the chosen configuration.
+/// @throws Error(kInvalidArgument): options; what the evaluator throws.
+GreedyResult greedy_search(Simulation& simulation, const GreedyOptions& options,
+                           GreedyEvaluator& evaluator);
+
+/// Sets types that go with changed formats: at least 8 bits for parameters of norms, symmetric
+/// second operands of products for hardware that needs them.
+void apply_precision_rules(Simulation& simulation);
+
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -1,0 +1,147 @@
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "bitsweep/allocation.h"
+#include "graph/macs.h"
+#include "graph/placement/op_types.h"
+#include "simulate/engine.h"
+
+namespace bitsweep {
+namespace {
+
+constexpr double kFloat32Bits = 32.0;
+// A float product costs 1.5 times that of integers of its width; each operand carries the root.
+const double kFloatFactor = std::sqrt(1.5);
+
+/// Shapes do not depend on values, so zeros will do; open dimensions get the size 1.
+Feed zeros(const Model& model) {
+  Feed feed;
+  for (const ValueInfo& input : model.inputs()) {
+    Shape shape;
+    for (const Dimension& d : input.shape) shape.push_back(d.size >= 0 ? d.size : 1);
+    Tensor value = Tensor::allocate(input.type, shape);
+    std::memset(value.mutable_data(), 0, value.size_bytes());
+    feed.emplace(input.name, std::move(value));
+  }
+  return feed;
+}
+
+/// Weight elements times the last two dimensions of the output; 0 for other operators.
+std::int64_t reference_macs(const graph::Graph& graph, const graph::Operator& op) {
+  if ((op.type != "Conv" && op.type != "Gemm") || op.inputs.size() < 2 || op.outputs.empty())
+    return 0;
+  const auto& weight = graph.tensor(op.inputs[1]).shape;
+  const auto& output = graph.tensor(op.outputs[0]).shape;
+  if (!weight || !output) return 0;
+  const std::size_t rank = output->size();
+  if (rank < 3) return num_elements(*weight);
+  return num_elements(*weight) * (*output)[rank - 1] * (*output)[rank - 2];
+}
+
+graph::TensorId weight_of(const graph::Operator& op) {
+  for (const auto& [tensor, kind] : op.parameters) {
+    if (kind == "weight") return tensor;
+  }
+  return graph::kAbsent;
+}
+
+}  // namespace
+
+double effective_bits(const Format& format) {
+  const auto width = static_cast<double>(format.bitwidth);
+  return format.is_integer() ? width : width * kFloatFactor;
+}
+
+BitOperations::BitOperations(const Simulation& simulation,
+                             const std::vector<QuantizerGroup>& groups, BitOpsCounting counting)
+    : counting_(counting) {
+  simulate::Engine& engine = simulation.engine();
+  if (!engine.shapes_known()) engine.observe_shapes(zeros(simulation.model()));
+  const graph::Graph& graph = engine.graph();
+
+  std::map<std::string, Operand> holder;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const std::string& t : groups[g].activations) holder[t] = {static_cast<int>(g), false};
+    for (const std::string& t : groups[g].parameters) holder[t] = {static_cast<int>(g), true};
+  }
+  // The group whose type an operand arrives in: that of the tensor, or of what it is moved from.
+  const auto operand = [&](graph::TensorId tensor) {
+    while (tensor != graph::kAbsent) {
+      const graph::TensorInfo& info = graph.tensor(tensor);
+      if (const auto it = holder.find(info.name); it != holder.end()) return it->second;
+      if (info.producer < 0 || !graph::passes_values_through(graph, graph.node(info.producer)))
+        break;
+      tensor = graph.node(info.producer).inputs.front();
+    }
+    return Operand{};
+  };
+
+  for (const graph::Operator& op : engine.placement().operators) {
+    std::int64_t macs = 0;
+    Product product;
+    if (counting == BitOpsCounting::kReference) {
+      macs = reference_macs(graph, op);
+      const graph::TensorId weight = weight_of(op);
+      product.second.is_parameter = true;
+      if (weight != graph::kAbsent && operand(weight).is_parameter)
+        product.second = operand(weight);
+      // Only an activation in the group of the weight decides about the operator.
+      if (product.second.group >= 0 &&
+          !groups[static_cast<std::size_t>(product.second.group)].activations.empty()) {
+        product.first = {product.second.group, false};
+      }
+    } else {
+      for (const int node : op.nodes) macs += graph::macs_of(graph, node);
+      if (!op.inputs.empty()) product.first = operand(op.inputs[0]);
+      const graph::TensorId weight = weight_of(op);
+      if (weight != graph::kAbsent) {
+        product.second = operand(weight);
+      } else if (op.inputs.size() > 1) {
+        product.second = operand(op.inputs[1]);
+      }
+    }
+    if (macs == 0) continue;
+    product.macs = static_cast<double>(macs);
+    products_.push_back(product);
+    macs_.emplace_back(op.name, macs);
+  }
+}
+
+double BitOperations::bits(const Operand& operand, const Candidate& of_group,
+                           const Candidate& start) const {
+  const bool is_reference = counting_ == BitOpsCounting::kReference;
+  if (operand.group < 0 && !is_reference) return kFloat32Bits * kFloatFactor;
+  const Candidate& candidate = operand.group < 0 ? start : of_group;
+  const bool is_parameter = operand.is_parameter;
+  if (!is_parameter) return effective_bits(candidate.activation);
+  // A kernel without parameters leaves them as they were at the start.
+  const std::optional<Format>& type = candidate.parameter ? candidate.parameter : start.parameter;
+  return type ? effective_bits(*type) : 1.0;
+}
+
+double BitOperations::total(const std::vector<Candidate>& by_group, const Candidate& start) const {
+  double sum = 0.0;
+  for (const Product& p : products_) {
+    const auto of = [&](const Operand& operand) -> const Candidate& {
+      return operand.group < 0 ? start : by_group[static_cast<std::size_t>(operand.group)];
+    };
+    sum += p.macs * bits(p.first, of(p.first), start) * bits(p.second, of(p.second), start);
+  }
+  return sum;
+}
+
+double BitOperations::reduction(int group, const Candidate& from, const Candidate& to) const {
+  double sum = 0.0;
+  for (const Product& p : products_) {
+    if (p.first.group != group && p.second.group != group) continue;
+    const auto of = [&](const Operand& operand) -> const Candidate& {
+      return operand.group == group ? to : from;
+    };
+    sum += p.macs * (bits(p.first, from, from) * bits(p.second, from, from) -
+                     bits(p.first, of(p.first), from) * bits(p.second, of(p.second), from));
+  }
+  return sum;
+}
+
+}  // namespace bitsweep

@@ -1,0 +1,26 @@
+#include "allocate/searches/search.h"
+
+#include "bitsweep/error.h"
+
+namespace bitsweep::allocate {
+
+const std::vector<SearchInfo>& searches() {
+  static const std::vector<SearchInfo> kSearches = {
+      {"binary", "halves the interval of positions", &search_binary},
+      {"brute_force", "every point until one misses the target", &search_brute_force},
+      {"interpolation", "divides the interval by the scores at its ends", &search_interpolation},
+  };
+  return kSearches;
+}
+
+const SearchInfo& find_search(std::string_view name) {
+  std::string known;
+  for (const SearchInfo& info : searches()) {
+    if (info.name == name) return info;
+    known += (known.empty() ? "" : ", ") + std::string(info.name);
+  }
+  throw Error(ErrorCode::kInvalidArgument, "mixed precision",
+              "no search is named \"" + std::string(name) + "\"", "use one of: " + known);
+}
+
+}  // namespace bitsweep::allocate
