@@ -726,3 +726,133 @@ def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bia
 
 def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False) -> list[EncodingMismatch]:
     """Reads an encodings file into the quantizers."""
+
+class Candidate:
+    """Types of a group's activations and parameters."""
+
+    def __init__(self, activation: Format, parameter: Format | None = None) -> None: ...
+
+    @property
+    def activation(self) -> Format: ...
+
+    @property
+    def parameter(self) -> Format | None: ...
+
+    def __eq__(self, arg: Candidate, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    def __repr__(self) -> str: ...
+
+class QuantizerGroup:
+    """Quantizers that change their type together."""
+
+    @property
+    def activations(self) -> list[str]: ...
+
+    @property
+    def parameters(self) -> list[str]: ...
+
+class GreedyEntry:
+    """Score of one group alone with other types."""
+
+    def __init__(self, group: int, candidate: Candidate, score: float, reduction: float) -> None: ...
+
+    @property
+    def group(self) -> int: ...
+
+    @property
+    def candidate(self) -> Candidate: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def reduction(self) -> float: ...
+
+class GreedyPoint:
+    """A measured configuration of a greedy search."""
+
+    def __init__(self, position: int, group: int, candidate: Candidate, relative_bit_ops: float, score: float) -> None: ...
+
+    @property
+    def position(self) -> int: ...
+
+    @property
+    def group(self) -> int: ...
+
+    @property
+    def candidate(self) -> Candidate: ...
+
+    @property
+    def relative_bit_ops(self) -> float: ...
+
+    @property
+    def score(self) -> float: ...
+
+class GreedyEnd(enum.Enum):
+    """Why a greedy search ended."""
+
+    SEARCHED = 0
+
+    BEST_TOO_WEAK = 1
+
+    LOWEST_SUFFICES = 2
+
+class GreedyResult:
+    """Outcome of a greedy search."""
+
+    @property
+    def end(self) -> GreedyEnd: ...
+
+    @property
+    def float_score(self) -> float: ...
+
+    @property
+    def final_score(self) -> float: ...
+
+    @property
+    def baseline(self) -> Candidate: ...
+
+    @property
+    def groups(self) -> list[QuantizerGroup]: ...
+
+    @property
+    def entries(self) -> list[GreedyEntry]: ...
+
+    @property
+    def points(self) -> list[GreedyPoint]: ...
+
+    @property
+    def chosen(self) -> list[Candidate]: ...
+
+    @property
+    def num_activations(self) -> int: ...
+
+    @property
+    def num_parameters(self) -> int: ...
+
+    @property
+    def num_flipped_activations(self) -> int: ...
+
+    @property
+    def num_flipped_parameters(self) -> int: ...
+
+    @property
+    def num_phase2_scores(self) -> int: ...
+
+    @property
+    def phase1_s(self) -> float: ...
+
+    @property
+    def phase2_s(self) -> float: ...
+
+def quantizer_groups(simulation: Simulation) -> list[QuantizerGroup]: ...
+
+def apply_precision_rules(simulation: Simulation) -> None:
+    """
+    Adjusts quantizers that must follow changed formats, such as parameters of norms.
+    """
+
+def greedy_search(simulation: Simulation, candidates: Sequence[Candidate], evaluator: object, allowed_drop: float | None, search: str = 'binary', ignore_kernels: bool = False, share_calibration: bool = True) -> GreedyResult:
+    """`evaluator`: an object with the methods of bitsweep::GreedyEvaluator."""

@@ -1,0 +1,1 @@
+"""Parts of mixed precision under the module names that scripts of the peer import."""

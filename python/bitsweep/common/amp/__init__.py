@@ -1,0 +1,1 @@
+"""Types of mixed precision that scripts of the peer import."""

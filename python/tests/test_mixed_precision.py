@@ -1,0 +1,176 @@
+"""choose_mixed_precision: what scripts of the peer rely on, and what is better here."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from bitsweep.amp.mixed_precision_algo import EvalCallbackFactory
+from bitsweep.common.amp.utils import AMPSearchAlgo
+from bitsweep.common.defs import CallbackFunc, QuantizationDataType
+from bitsweep.mixed_precision import choose_mixed_precision
+
+INT = QuantizationDataType.int
+W16A16 = ((16, INT), (16, INT))
+W8A8 = ((8, INT), (8, INT))
+
+
+class Case:
+    """An example with its evaluation functions."""
+
+    def __init__(self, example, sim, float_session):
+        self.sim, self.feeds = sim, example.feeds
+        self.reference = [float_session.run(None, f) for f in self.feeds]
+        self.calls = 0
+
+    def score(self, session, *_):
+        self.calls += 1
+        signal = sum(
+            float(np.sum(np.square(o, dtype=np.float64))) for r in self.reference for o in r
+        )
+        noise = sum(
+            float(np.sum(np.square(np.float64(o) - q)))
+            for f, r in zip(self.feeds, self.reference, strict=True)
+            for o, q in zip(r, session.run(None, f), strict=True)
+        )
+        return 10 * float(np.log10(signal / (noise + 1e-10 * signal)))
+
+    def calibrate(self, session, *_):
+        for feed in self.feeds:
+            session.run(None, feed)
+
+    def choose(self, folder, drop, **changes):
+        arguments = {
+            "candidates": [W16A16, W8A8],
+            "eval_callback_for_phase1": self.score,
+            "eval_callback_for_phase2": CallbackFunc(self.score),
+            "allowed_accuracy_drop": drop,
+            "results_dir": folder,
+            "clean_start": True,
+            "forward_pass_callback": self.calibrate,
+        }
+        return choose_mixed_precision(self.sim, **(arguments | changes))
+
+    def state(self):
+        return {
+            n: (q.enabled, str(q.precision()), str(q.encodings))
+            for n, q in self.sim.qc_quantize_op_dict.items()
+        }
+
+
+@pytest.fixture
+def case(cnn, cnn_sim, float_of):
+    return Case(cnn, cnn_sim, float_of(cnn.model))
+
+
+def test_none_as_the_drop_gives_the_whole_curve(case, tmp_path):
+    points = case.choose(tmp_path, None)
+    entries = json.loads((tmp_path / ".cache" / "accuracy_list.json").read_text())
+    assert len(points) == len(entries)
+    # Weights whose input is in another group keep the activation bits of the start in this count.
+    assert 0.25 <= points[-1].relative_bit_ops < 0.5
+    assert all(q.bitwidth == 8 for q in case.sim.qc_quantize_op_dict.values() if q.enabled)
+
+
+@pytest.mark.parametrize("search", list(AMPSearchAlgo))
+def test_result_stays_within_the_allowed_drop(case, tmp_path, search):
+    points = case.choose(tmp_path, 45.0, amp_search_algo=search)
+    info = dict(json.loads((tmp_path / "amp_info_list.json").read_text()))
+    assert points
+    assert info["final score"] >= info["fp32 accuray"] - 45.0
+    assert case.score(case.sim.session) == pytest.approx(info["final score"])
+    widths = {q.bitwidth for q in case.sim.qc_quantize_op_dict.values() if q.enabled}
+    assert widths == {8, 16}
+
+
+def test_pages_and_lists_are_written(case, tmp_path):
+    case.choose(tmp_path, None)
+    names = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert {
+        ".cache/accuracy_list.json",
+        ".cache/pareto_list.json",
+        "pareto_list.json",
+        "amp_info_list.json",
+        "quantizer_group_sensitivity.html",
+        "pareto_curve.html",
+    } <= names
+    group, text, *_ = json.loads((tmp_path / ".cache" / "accuracy_list.json").read_text())[0]
+    assert text == str(W8A8)
+    assert group[0][0] in ("activation", "weight")
+
+
+def test_early_ends_return_none(case, tmp_path):
+    assert case.choose(tmp_path, 0.001) is None
+    assert {q.bitwidth for q in case.sim.qc_quantize_op_dict.values() if q.enabled} == {16}
+    assert case.choose(tmp_path, 300.0) is None
+    assert {q.bitwidth for q in case.sim.qc_quantize_op_dict.values() if q.enabled} == {8}
+
+
+@pytest.mark.parametrize("phase", ["eval_callback_for_phase1", "eval_callback_for_phase2"])
+def test_state_is_as_before_when_a_callback_raises(case, tmp_path, phase):
+    before = case.state()
+    calls = []
+
+    def fails(session):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyError("mine")
+        return case.score(session)
+
+    with pytest.raises(KeyError, match="mine"):
+        case.choose(tmp_path, None, **{phase: fails})
+    assert case.state() == before
+
+
+def test_second_search_uses_the_cache_of_the_same_question_only(case, tmp_path):
+    first = case.choose(tmp_path, None)
+
+    def refuses(session):
+        raise AssertionError("phase 1 is known")
+
+    again = case.choose(tmp_path, None, clean_start=False, eval_callback_for_phase1=refuses)
+    assert again == first
+    with pytest.raises(AssertionError, match="is known"):
+        case.choose(tmp_path, None, eval_callback_for_phase1=refuses)
+    case.choose(tmp_path, None)
+
+    case.feeds = [{k: v * 3 for k, v in f.items()} for f in case.feeds]
+    case.reference = [[o * 1.0 for o in case.sim.native.run_float(f)] for f in case.feeds]
+    with pytest.raises(AssertionError, match="is known"):
+        case.choose(tmp_path, None, clean_start=False, eval_callback_for_phase1=refuses)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"candidates": []}, "no candidate"),
+        ({"candidates": [((8, "int"), (8, "int"))]}, "is no candidate"),
+        ({"amp_search_algo": "Binary"}, "amp_search_algo"),
+        ({"eval_callback_for_phase2": lambda s: None}, "NoneType"),
+        ({"eval_callback_for_phase2": lambda s: float("nan")}, "NaN"),
+        ({"forward_pass_callback": None}, "cannot be called"),
+    ],
+)
+def test_wrong_arguments_get_one_sentence(case, tmp_path, changes, words):
+    with pytest.raises(ValueError, match=words):
+        case.choose(tmp_path, 10.0, **changes)
+
+
+def test_sqnr_callback_compares_with_the_float_model(case):
+    name = case.sim.session.get_inputs()[0].name
+    factory = EvalCallbackFactory([f[name] for f in case.feeds])
+    sqnr = factory.sqnr(case.sim)(case.sim.session)
+    assert 10.0 < sqnr < 100.0
+    for quantizer in case.sim.qc_quantize_op_dict.values():
+        quantizer.enabled = False
+    assert factory.sqnr(case.sim, 1)(case.sim.session) > 100.0
+
+
+def test_sqnr_callback_refuses_other_sessions_and_outputs(case):
+    factory = EvalCallbackFactory(case.feeds, lambda s, f: s.run(None, f))
+    with pytest.raises(ValueError, match="session"):
+        factory.sqnr(case.sim)(object())
+    with pytest.raises(RuntimeError, match="ndarray"):
+        factory.sqnr(case.sim)(case.sim.session)
