@@ -9,7 +9,7 @@
 #include "bitsweep/simulation.h"
 #include "progress.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
 class App;
 }
 

@@ -40,6 +40,7 @@ std::size_t terminal_width(std::FILE* out) {
 
 std::vector<std::string> progress_style_names() {
   std::vector<std::string> names;
+  names.reserve(kStyles.size());
   for (const auto& [name, style] : kStyles) names.emplace_back(name);
   return names;
 }
@@ -95,7 +96,7 @@ std::string ProgressReporter::text(const SweepProgress& progress) const {
   if (progress.total >= 0) line += fmt::format(" of {}", progress.total);
   line += " " + noun_;
   if (progress.total > 0) line += fmt::format(", {}%", 100 * progress.done / progress.total);
-  if (progress.elapsed_s > 0.0)
+  if (progress.done > 0 && progress.elapsed_s > 0.0)
     line += fmt::format(", {:.3g}/s", static_cast<double>(progress.done) / progress.elapsed_s);
   const bool last = progress.total >= 0 && progress.done >= progress.total;
   if (last) {

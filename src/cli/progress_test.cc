@@ -26,7 +26,7 @@ class Progress : public ::testing::Test {
   void TearDown() override { std::fclose(file_); }
   std::string shown() {
     std::string text(static_cast<std::size_t>(std::ftell(file_)), '\0');
-    std::rewind(file_);
+    EXPECT_EQ(std::fseek(file_, 0, SEEK_SET), 0);
     EXPECT_EQ(std::fread(text.data(), 1, text.size(), file_), text.size());
     return text;
   }
@@ -45,6 +45,7 @@ TEST_F(Progress, TextShowsDoneShareRateTimeLeftAndWorst) {
   EXPECT_EQ(reporter.text(at(200, 200, 40.0)),
             "sweep: 200 of 200 evaluations, 100%, 5/s, took 40 s");
   EXPECT_EQ(reporter.text(at(7, -1, 2.0)), "sweep: 7 evaluations, 3.5/s");
+  EXPECT_EQ(reporter.text(at(0, 8, 2.0)), "sweep: 0 of 8 evaluations, 0%") << "no rate yet";
 }
 
 TEST_F(Progress, LinesComeEveryFewSecondsAndAtTheEnd) {

@@ -69,6 +69,7 @@ std::vector<std::string> describe_groups(const Simulation& simulation, const Swe
     }
   }
   std::vector<std::string> details;
+  details.reserve(result.scores.size());
   for (const SweepScore& score : result.scores) details.push_back(texts[score.name]);
   return details;
 }

@@ -58,6 +58,7 @@ std::vector<fs::path> with_extension(const std::vector<fs::path>& entries, const
 
 std::vector<std::string> stems(const std::vector<fs::path>& files) {
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const fs::path& file : files) names.push_back(file.stem().string());
   return names;
 }
@@ -87,6 +88,7 @@ std::unique_ptr<DataSource> open_npz_files(const std::vector<fs::path>& files,
                                            const std::vector<ValueInfo>& inputs,
                                            const DataOptions& options) {
   std::vector<ArraySet> sets;
+  sets.reserve(files.size());
   std::set<std::string> unused;
   for (const fs::path& file : files) sets.push_back(npz_set(file, inputs, &unused));
   return make_array_source(inputs, std::move(sets), {unused.begin(), unused.end()}, options);
@@ -137,6 +139,7 @@ std::unique_ptr<DataSource> open_input_folders(const fs::path& folder,
                 "save one file per sample");
   }
   std::vector<ArraySet> sets;
+  sets.reserve(leaders.size());
   for (const fs::path& leader : leaders) {
     sets.push_back({.name = leader.filename().string(),
                     .arrays = {{inputs[0].name, {.file = leader, .member = ""}}}});
@@ -184,6 +187,7 @@ std::unique_ptr<DataSource> open_npy_folder(const fs::path& folder,
                 "make one sub-folder for each input, or one .npy file named after each");
   }
   std::vector<ArraySet> sets;
+  sets.reserve(files.size());
   for (const fs::path& file : files) {
     sets.push_back(
         {.name = file.string(), .arrays = {{inputs[0].name, {.file = file, .member = ""}}}});

@@ -107,9 +107,10 @@ void set_type(const std::string& descr, const std::string& name, NpyHeader* head
     if (row.descr != kind) continue;
     header->item_bytes = data_type_size(row.type);
     if (order == '>' && header->item_bytes > 1) {
-      throw Error(ErrorCode::kInvalidData, "data",
-                  name + " holds big-endian elements (" + descr + ")",
-                  "convert it with array.astype(array.dtype.newbyteorder('<'))");
+      throw Error(
+          ErrorCode::kInvalidData, "data",
+          std::string(name).append(" holds big-endian elements (").append(descr).append(")"),
+          "convert it with array.astype(array.dtype.newbyteorder('<'))");
     }
     header->type = row.type;
     return;
@@ -173,7 +174,7 @@ NpyHeader read_npy_header(ByteStream& stream) {
   std::array<char, 8> start{};
   stream.read(start.data(), start.size());
   if (std::string_view(start.data(), kMagic.size()) != kMagic) fail(name, "is no .npy array");
-  const int version = start[6];
+  const int version = static_cast<unsigned char>(start[6]);
   if (version < 1 || version > 3)
     fail(name, "has version " + std::to_string(version) + " of the .npy format, not 1 to 3");
   std::size_t length = 0;

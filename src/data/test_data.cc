@@ -44,12 +44,16 @@ class TestDataSource final : public DataSource {
     if (sample_ == sets_.size()) return false;
     const Set& set = sets_[sample_];
     std::vector<graph::NamedTensor> tensors;
+    tensors.reserve(set.files.size());
     for (const fs::path& file : set.files) tensors.push_back(graph::read_tensor_file(file));
     feed->clear();
     // Names decide when the files carry those of all inputs; else the numbers of the files do.
-    const bool named = std::all_of(inputs_.begin(), inputs_.end(), [&](const ValueInfo& input) {
-      return find(tensors, input.name).has_value();
-    });
+    std::vector<std::size_t> places;
+    for (const ValueInfo& input : inputs_) {
+      const std::optional<std::size_t> place = find(tensors, input.name);
+      if (place) places.push_back(*place);
+    }
+    const bool named = places.size() == inputs_.size();
     if (!named && tensors.size() > inputs_.size()) {
       throw Error(ErrorCode::kInvalidData, "data",
                   set.folder.string() + " holds " + std::to_string(tensors.size()) +
@@ -58,7 +62,7 @@ class TestDataSource final : public DataSource {
                   "remove the files that belong to no input");
     }
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      const std::size_t at = named ? *find(tensors, inputs_[i].name) : i;
+      const std::size_t at = named ? places[i] : i;
       const std::string origin = set.files[at].string();
       check_tensor(inputs_[i], tensors[at].value, origin);
       check_finite(tensors[at].value, inputs_[i].name, static_cast<std::int64_t>(sample_), origin);
