@@ -38,19 +38,19 @@ class Adjuster {
 
     Encoding encoding = *w->encoding();
     const auto sx = static_cast<float>(x->encoding()->cells.front().delta);
-    const std::vector<double> bias = bias_per_scale(op, encoding.cells.size());
+    const std::vector<std::vector<double>> bias = bias_per_scale(op, encoding.cells.size());
     const Quantizer* y = op.outputs.empty() ? nullptr : ready_integer(op.outputs.front());
     const bool half = graph_type(weight) == DataType::kFloat16;
     for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
       auto sw = static_cast<float>(encoding.cells[c].delta);
-      sw = hold(sw, bias[c], sx);
+      for (const double b : bias[c]) sw = hold(sw, b, sx);
       if (y != nullptr) {
         const auto sy = static_cast<float>(y->encoding()->cells.front().delta);
         sw = std::max(sw, static_cast<float>(kSmallestMultiplier * sy / sx));
         const double step = static_cast<double>(sx) * sw;
-        const double accumulator = std::nearbyint(bias[c] / step) +
-                                   std::nearbyint(y->encoding()->cells.front().offset * sy / step);
-        sw = hold(sw, accumulator * step, sx);
+        const double offset = std::nearbyint(y->encoding()->cells.front().offset * sy / step);
+        for (const double b : bias[c])
+          sw = hold(sw, (std::nearbyint(b / step) + offset) * step, sx);
       }
       if (half && sx >= kSmallestNormalHalf && sx * sw < kSmallestNormalHalf) {
         sw =
@@ -105,18 +105,19 @@ class Adjuster {
     return nullptr;
   }
 
-  // |bias| for each weight scale; zeros without a bias, the largest for one scale.
-  std::vector<double> bias_per_scale(const graph::Operator& op, std::size_t num_scales) const {
-    std::vector<double> result(num_scales, 0.0);
+  // The bias values that each weight scale must hold: all of them for one scale; a zero without a
+  // bias.
+  std::vector<std::vector<double>> bias_per_scale(const graph::Operator& op,
+                                                  std::size_t num_scales) const {
+    std::vector<std::vector<double>> result(num_scales, {0.0});
     const TensorId id = parameter(op, "bias");
     if (id == graph::kAbsent) return result;
     const Tensor bias = engine_.graph().static_value(id).to_float();
     const std::span<const float> values = bias.floats();
     if (num_scales == 1) {
-      for (const float b : values)
-        result[0] = std::max(result[0], std::abs(static_cast<double>(b)));
+      result[0].assign(values.begin(), values.end());
     } else if (values.size() == num_scales) {
-      std::copy(values.begin(), values.end(), result.begin());
+      for (std::size_t c = 0; c < num_scales; ++c) result[c] = {values[c]};
     } else {
       throw Error(ErrorCode::kInvalidModel, "calibrate",
                   "the bias of \"" + op.name + "\" has " + std::to_string(values.size()) +
