@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -23,8 +24,18 @@ def switches(sim):
 
 
 def endless(feeds):
-    while True:
+    """Far more samples than a test waits for; the end keeps a failing test from hanging."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         yield from feeds
+
+
+@pytest.fixture
+def ctrl_c_raises():
+    """Python's own handler, also where the run was started with the signal ignored (background jobs)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 class TestResult:
@@ -130,7 +141,7 @@ class TestProgress:
         assert len(scores) == 2
 
 
-def test_ctrl_c_stops_a_native_sweep_and_restores_the_switches():
+def test_ctrl_c_stops_a_native_sweep_and_restores_the_switches(ctrl_c_raises):
     example = models.residual()
     sim = QuantizationSimModel(example.model)
     sim.compute_encodings(example.feeds)
