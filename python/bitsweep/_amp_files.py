@@ -77,9 +77,11 @@ class ResultsFolder:
             positions[json.dumps(group), text] = i
         points = []
         for bit_ops, score, group, text in self._read("pareto_list.json") or ():
-            key = json.dumps(group), text
+            place = json.dumps(group), text
             points.append(
-                _core.GreedyPoint(positions[key], index[key[0]], candidates[text], bit_ops, score)
+                _core.GreedyPoint(
+                    positions[place], index[place[0]], candidates[text], bit_ops, score
+                )
             )
         return entries, points
 

@@ -100,7 +100,10 @@ void bind_allocation(nb::module_& m) {
            "parameter"_a = std::optional<Format>())
       .def_ro("activation", &Candidate::activation)
       .def_ro("parameter", &Candidate::parameter)
-      .def("__eq__", [](const Candidate& a, const Candidate& b) { return a == b; })
+      .def(
+          "__eq__", [](const Candidate& a, const Candidate& b) { return a == b; }, "other"_a)
+      .def(
+          "__eq__", [](const Candidate&, nb::handle) { return false; }, "other"_a)
       .def("__hash__",
            [](const Candidate& c) { return std::hash<std::string>()(candidate_text(c)); })
       .def("__repr__", &candidate_text);

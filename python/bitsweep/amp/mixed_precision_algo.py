@@ -128,4 +128,4 @@ class _FloatSession:
 
 def _default_forward(session: Any, batch: Any) -> np.ndarray:
     name = session.get_inputs()[0].name
-    return session.run(None, {name: batch})[0]
+    return np.asarray(session.run(None, {name: batch})[0])
