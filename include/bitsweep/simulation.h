@@ -47,6 +47,7 @@ struct TensorReport {
 struct OperatorInfo {
   std::string name;
   std::string type;
+  std::vector<std::string> nodes;   ///< names of the nodes that it stands for, one or more
   std::vector<std::string> inputs;  ///< tensor names, statics included
   std::vector<std::string> outputs;
   std::vector<std::pair<std::string, std::string>> parameters;  ///< (tensor, kind)
@@ -82,6 +83,14 @@ class Simulation {
 
   /// Operators in topological order, as the placement rules see them.
   std::vector<OperatorInfo> operators() const;
+  /// Applies the rules that hold whatever the rules file says (norms, MatMul of two activations,
+  /// grouped transposed convolutions) to the quantizers as they are set now; call it after formats
+  /// were changed.
+  void apply_exception_rules();
+  /// The tensor whose enabled quantizer decides the values of `tensor`: itself, or the closest one
+  /// upstream that is reached through data movement only; empty when there is none. @throws
+  /// Error(kNotFound) for an unknown tensor.
+  std::string effective_tensor(const std::string& tensor) const;
   /// Every tensor: quantized, tied, off, or left in float and why.
   std::vector<TensorReport> describe() const;
 

@@ -21,6 +21,8 @@ def flip_layers_to_higher_precision(
 ) -> None:
     """Raises the precision of the layers with the lowest scores, in place; calibrate again afterwards.
 
+    Operators that need it have other quantizers follow: norm weights and the operands of MatMul.
+
     Parameters
     ----------
     sim : QuantizationSimModel
@@ -53,6 +55,7 @@ def flip_layers_to_higher_precision(
             quantizer.set_precision(activation_type)
         for quantizer in parameters.values():
             quantizer.set_precision(param_type)
+    sim.native.apply_exception_rules()
 
 
 def _pair(override: Any) -> tuple[qtype, qtype]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import warnings
@@ -199,7 +200,8 @@ class QuantizationSimModel:
         Parameters
         ----------
         op : str or object with a name
-            Name of the node.
+            Name of the node; of an operator that stands for several nodes, "first+last" or the peer's
+            ``node_<type>_<number>``.
 
         Returns
         -------
@@ -214,10 +216,7 @@ class QuantizationSimModel:
         KeyError
             When there is no such operator.
         """
-        name = op if isinstance(op, str) else op.name
-        found = next((o for o in self.operators if o.name == name), None)
-        if found is None:
-            raise KeyError(f"the model has no operator {name!r}; sim.operators lists them")
+        found = _find_operator(self.operators, op if isinstance(op, str) else op.name)
         parameters = dict(found.parameters)
         quantizers = self._quantizers
         inputs = [
@@ -290,6 +289,53 @@ class QuantizationSimModel:
             source(self._session, *arguments)
 
     # -- changes -------------------------------------------------------------------------------------------------
+    def set_tensor_precision(
+        self, names: str | Iterable[str], precision: qtype | str, *, strict: bool = True
+    ) -> None:
+        """Changes the type of the quantizers that decide the values of tensors; calibrate again afterwards.
+
+        A tensor behind data movement (Reshape, Transpose ...) gets its grid from upstream, so that quantizer changes.
+        Operators that need it have other quantizers follow: norm weights and the operands of MatMul.
+
+        Parameters
+        ----------
+        names : str or iterable of str
+            Tensors.
+        precision : qtype or str
+            New type.
+        strict : bool
+            False skips tensors that do not exist or have no enabled quantizer.
+
+        Raises
+        ------
+        ValueError
+            When strict, for such a tensor; nothing is changed then.
+
+        Examples
+        --------
+        >>> sim.set_tensor_precision("logits", "int16")  # doctest: +SKIP
+        """
+        found = []
+        for name in [names] if isinstance(names, str) else names:
+            try:
+                owner = self._simulation.effective_tensor(name)
+            except NotFoundError:
+                if strict:
+                    raise
+                continue
+            if owner:
+                found.append(self._quantizers[owner])
+            elif strict:
+                raise error(
+                    InvalidArgumentError,
+                    "set_tensor_precision",
+                    f'no enabled quantizer decides the values of "{name}"',
+                    "enable one, or pass strict=False to skip such tensors",
+                )
+        for quantizer in found:
+            quantizer.set_precision(precision)
+        self._simulation.apply_exception_rules()
+
     def set_quantizers(self, quantizer_dict: Mapping[str, QcQuantizeOp]) -> None:
         """Puts other quantizer objects on tensors; give one object to several tensors to tie them.
 
@@ -561,6 +607,19 @@ def encodings_to_onnx_qdq(
         activation_sign=_encodings_file.activation_sign(force_activation_as),
     )
     return ModelView(native).model
+
+
+def _find_operator(operators: Sequence[_core.OperatorInfo], name: str) -> _core.OperatorInfo:
+    for op in operators:
+        if op.name == name:
+            return op
+    # Files that the peer wrote count the operators that stand for several nodes: node_Gemm_0, node_Gemm_1 ...
+    peer = re.fullmatch(r"node_(\w+)_(\d+)", name)
+    if peer:
+        fused = [op for op in operators if op.type == peer[1] and len(op.nodes) > 1]
+        if int(peer[2]) < len(fused):
+            return fused[int(peer[2])]
+    raise KeyError(f"the model has no operator {name!r}; sim.operators lists them")
 
 
 def _wrap_quantizers(simulation: _core.Simulation) -> dict[str, QcQuantizeOp]:

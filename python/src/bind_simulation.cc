@@ -71,6 +71,7 @@ void bind_simulation(nb::module_& m) {
   nb::class_<OperatorInfo>(m, "OperatorInfo", "An operator with its tensors and parameters.")
       .def_ro("name", &OperatorInfo::name)
       .def_ro("type", &OperatorInfo::type)
+      .def_ro("nodes", &OperatorInfo::nodes)
       .def_ro("inputs", &OperatorInfo::inputs)
       .def_ro("outputs", &OperatorInfo::outputs)
       .def_ro("parameters", &OperatorInfo::parameters)
@@ -110,6 +111,8 @@ void bind_simulation(nb::module_& m) {
       .def("quantizer", &Simulation::quantizer, "tensor"_a)
       .def("set_quantizer", &Simulation::set_quantizer, "tensor"_a, "quantizer"_a)
       .def("operators", [](const Simulation& s) { return s.operators(); })
+      .def("apply_exception_rules", &Simulation::apply_exception_rules)
+      .def("effective_tensor", &Simulation::effective_tensor, "tensor"_a)
       .def("describe", &Simulation::describe)
       .def(
           "check_feed",

@@ -9,6 +9,7 @@ import onnx
 import pytest
 
 import bitsweep
+import models
 from bitsweep import QuantizationSimModel, int16
 from bitsweep.common.defs import QuantizationDataType, QuantScheme
 from models import Graph
@@ -189,6 +190,34 @@ class TestContents:
         assert low < -1
         with pytest.raises(bitsweep.Error, match="no_such"):
             cnn_sim.set_quantizers({"no_such": q["x"]})
+
+
+class TestTensorPrecision:
+    def test_changes_the_quantizer_that_decides_the_values(self, calibrate):
+        sim = calibrate(models.branchy())
+        q = sim.qc_quantize_op_dict
+        sim.set_tensor_precision("stem.relu.out", int16)
+        assert q["stem.relu.out"].bitwidth == 16
+        sim.set_tensor_precision(["x", "down.relu.out"], "float16")
+        assert str(q["x"].precision()) == "float16"
+
+    def test_reaches_through_data_movement(self, cnn_sim):
+        cnn_sim.set_tensor_precision("flatten.out", int16)
+        assert cnn_sim.qc_quantize_op_dict["gap.out"].bitwidth == 16
+
+    def test_norm_weights_follow(self, calibrate):
+        sim = calibrate(models.transformer())
+        sim.set_tensor_precision("l0.norm1.weight", "int4")
+        assert sim.qc_quantize_op_dict["l0.norm1.weight"].bitwidth == 8
+
+    def test_strict_refuses_tensors_without_quantizer_and_changes_nothing(self, cnn_sim):
+        cnn_sim.qc_quantize_op_dict["x"].enabled = False
+        for bad in ("no_such", "x"):
+            with pytest.raises(ValueError, match=bad):
+                cnn_sim.set_tensor_precision(["gap.out", bad], int16)
+            assert cnn_sim.qc_quantize_op_dict["gap.out"].bitwidth == 8
+            cnn_sim.set_tensor_precision(["fc.weight", bad], int16, strict=False)
+        assert cnn_sim.qc_quantize_op_dict["fc.weight"].bitwidth == 16
 
 
 class TestTies:

@@ -25,6 +25,7 @@ from bitsweep.analysis import (
 from bitsweep.common.utils import compute_psnr
 from bitsweep.lite_mp import flip_layers_to_higher_precision
 from bitsweep.utils import make_psnr_eval_fn
+from models import Graph
 
 
 @pytest.fixture
@@ -411,6 +412,22 @@ class TestFlip:
         q = cnn_sim.qc_quantize_op_dict
         assert str(q["conv1.weight"].precision()) == "float16"
         assert str(q["fc.weight"].precision()) == "int8"
+
+    def test_layers_of_several_nodes_are_known_by_their_own_and_by_the_peers_name(
+        self,
+    ):
+        for name in ("lm_head.matmul+lm_head.add", "node_Gemm_0"):
+            g = Graph(1)
+            y = g.linear("x", 8, 4, "lm_head")
+            sim = QuantizationSimModel(g.model({"x": (1, 8)}, {"y": y}))
+            flip_layers_to_higher_precision(sim, {name: 1.0}, 100, int16)
+            assert sim.qc_quantize_op_dict["lm_head.weight"].bitwidth == 16
+
+    def test_weights_of_norms_keep_eight_bits(self, language, calibrate):
+        sim = calibrate(language)
+        flip_layers_to_higher_precision(sim, {"l0.norm1": 1.0}, 100, ("int4", int16))
+        assert sim.qc_quantize_op_dict["l0.norm1.weight"].bitwidth == 8
+        assert sim.qc_quantize_op_dict["l0.norm1.out"].bitwidth == 16
 
     def test_refuses_other_precisions_and_unknown_layers(self, cnn_sim):
         for override in ("int8", (int16,), (int16, "int4"), (int16, int16, int16)):

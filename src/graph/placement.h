@@ -15,7 +15,7 @@ namespace bitsweep::graph {
 /// An operator as the placement rules see it: one node, or several that a supergroup pass reads as
 /// one.
 struct Operator {
-  std::string name;  ///< name of its (first) node
+  std::string name;  ///< name of its node; of several: "first+last"
   std::string type;  ///< e.g. "Conv"; a fused MatMul+Add is "Gemm"
   std::vector<int> nodes;
   std::vector<TensorId> inputs;  ///< outside inputs, static parameters included
@@ -76,5 +76,16 @@ struct PlacementOptions {
 /// @throws Error(kInvalidArgument) for a bad rules file; Error(kInvalidModel) for a model that
 /// already holds quantizers.
 Placement place_quantizers(const Graph& graph, const PlacementOptions& options);
+
+/// Applies the rules that hold whatever the rules file says (norms, MatMul of two activations,
+/// grouped transposed convolutions) to sites that were changed since they were placed. `sites` has
+/// the sites of place_quantizers() for this graph and these options, with settings and ties of now.
+void apply_exception_rules(const Graph& graph, const PlacementOptions& options,
+                           std::vector<Site>& sites);
+
+/// Index of the enabled site whose quantizer decides the values of `tensor`: its own, or the
+/// closest one upstream that is reached through data movement and casts between floating-point
+/// types only; -1 when there is none.
+int effective_site(const Graph& graph, const std::vector<Site>& sites, TensorId tensor);
 
 }  // namespace bitsweep::graph

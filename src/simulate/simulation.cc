@@ -8,6 +8,7 @@
 #include "simulate/calibration_run.h"
 #include "simulate/engine.h"
 #include "simulate/feed_check.h"
+#include "simulate/live_sites.h"
 #include "simulate/reuse.h"
 
 namespace bitsweep {
@@ -75,6 +76,20 @@ void Simulation::set_quantizer(const std::string& tensor, std::shared_ptr<Quanti
   engine_->set_quantizer(site_index(tensor), std::move(quantizer));
 }
 
+void Simulation::apply_exception_rules() { simulate::apply_exception_rules(*engine_); }
+
+std::string Simulation::effective_tensor(const std::string& tensor) const {
+  const graph::Graph& graph = engine_->graph();
+  const graph::TensorId id = graph.find(tensor);
+  if (id == graph::kAbsent) {
+    throw Error(ErrorCode::kNotFound, "simulate", "the model has no tensor \"" + tensor + "\"",
+                "see describe() for its tensors");
+  }
+  const std::vector<graph::Site> sites = simulate::live_sites(*engine_);
+  const int site = graph::effective_site(graph, sites, id);
+  return site < 0 ? std::string() : graph.tensor(sites[static_cast<std::size_t>(site)].tensor).name;
+}
+
 std::vector<OperatorInfo> Simulation::operators() const {
   const graph::Graph& graph = engine_->graph();
   const auto names = [&](const std::vector<graph::TensorId>& ids) {
@@ -89,6 +104,7 @@ std::vector<OperatorInfo> Simulation::operators() const {
     OperatorInfo info;
     info.name = op.name;
     info.type = op.type;
+    for (const int node : op.nodes) info.nodes.push_back(graph.node(node).name);
     info.inputs = names(op.inputs);
     info.outputs = names(op.outputs);
     for (const auto& [tensor, kind] : op.parameters)

@@ -125,6 +125,26 @@ int Draft::effective_site(TensorId tensor) const {
   return -1;
 }
 
+void Draft::load(const std::vector<Site>& sites) {
+  for (int i = 0; i < static_cast<int>(sites.size()); ++i) {
+    const Site& site = sites[i];
+    if (site.tied_to >= 0) {
+      tie(i, site.tied_to);
+      continue;
+    }
+    // The quantizer that was made with the site: nobody has tied it to another one yet.
+    quantizer_of_site_[i] = i;
+    QuantizerDraft& settings = quantizer(i);
+    settings.enabled = site.enabled;
+    settings.format = site.format;
+    settings.symmetric = site.symmetric;
+    settings.strict_symmetric = site.strict_symmetric;
+    settings.unsigned_symmetric = site.unsigned_symmetric;
+    settings.per_channel = site.per_channel;
+    settings.fixed_range = site.fixed_range;
+  }
+}
+
 std::vector<Site> Draft::finish() const {
   std::vector<Site> sites = sites_;
   std::vector<int> first_site(quantizers_.size(), -1);

@@ -65,6 +65,8 @@ class Draft {
 
   /// The finished sites, with settings and ties.
   std::vector<Site> finish() const;
+  /// Takes settings and ties from finished sites of the same graph.
+  void load(const std::vector<Site>& sites);
 
  private:
   void add_parameters();
@@ -90,6 +92,8 @@ void apply_rules(Draft& draft);
 /// Rules that hold whatever the file says: weights computed at run time, normalizations, MatMul of
 /// two activations, grouped transposed convolutions.
 void apply_exception_rules(Draft& draft);
+/// Those of them that hold for settings of the user too: all but that of computed weights.
+void apply_operator_rules(Draft& draft);
 
 /// Lets tensors share a quantizer where the operator between them keeps the grid: Concat, Relu,
 /// Resize, LSTM, ...

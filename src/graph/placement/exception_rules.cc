@@ -91,6 +91,10 @@ void align_grouped_transposed_convolution(Draft& draft, const Operator& op) {
 
 void apply_exception_rules(Draft& draft) {
   for (const Operator& op : draft.operators()) align_dynamic_weight(draft, op);
+  apply_operator_rules(draft);
+}
+
+void apply_operator_rules(Draft& draft) {
   for (const Operator& op : draft.operators()) {
     align_normalization(draft, op);
     align_matmul_of_activations(draft, op);

@@ -53,7 +53,11 @@ Operator operator_of(const Node& node, int id) {
 }
 
 Operator operator_of(const Graph& graph, const Fusion& fusion) {
-  return {.name = graph.node(fusion.nodes.front()).name,
+  // A name of its own: the nodes keep theirs, and a reader sees which ones are meant.
+  std::string name =
+      graph.node(fusion.nodes.front()).name + "+" + graph.node(fusion.nodes.back()).name;
+  while (graph.find_node(name) >= 0) name += "_";
+  return {.name = std::move(name),
           .type = fusion.type,
           .nodes = fusion.nodes,
           .inputs = fusion.inputs,

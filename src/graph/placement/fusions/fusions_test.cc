@@ -32,7 +32,7 @@ TEST(MatmulAdd, IsReadAsGemm) {
   EXPECT_EQ(p.placement().operators[0].nodes, (std::vector<int>{0, 1}));
   EXPECT_EQ(p.site("b").parameter_kind, "bias");
   EXPECT_TRUE(p.site("w").per_channel);
-  EXPECT_EQ(p.skipped("h"), "inside 2 nodes that are read as one Gemm (\"/MatMul\")");
+  EXPECT_EQ(p.skipped("h"), "inside 2 nodes that are read as one Gemm (\"/MatMul+/Add\")");
 }
 
 TEST(MatmulAdd, NeedsAVectorBiasAndAPrivateProduct) {
