@@ -61,8 +61,11 @@ class Evaluator:
             total.add(self._references[i], self._compared(i, session.run(None, feed)))
         return total.score()
 
-    def same_model(self, sim: Any) -> bool:
-        """Whether the float outputs are those of the simulation's model, judged by the first sample."""
+    def runs_natively(self, sim: Any) -> bool:
+        """Whether the engine gives the same scores: the float outputs are those of the simulation's model.
+
+        Judged by the first sample.
+        """
         outputs = self._compared(0, sim.native.run_float(self.feeds[0]))
         return len(outputs) == len(self._first) and all(
             a.shape == e.shape
@@ -108,10 +111,17 @@ class TopkLogitPsnrEvaluator(Evaluator):
             as_feeds(inputs, "make_topk_logit_psnr_metric"),
         )
         self._picks: list[np.ndarray] = []
+        self._has_ties = False
         for i, feed in enumerate(self.feeds):
             outputs = fp_session.run(None, feed)
-            self._picks.append(_largest(outputs[output], k))
+            picks = _largest(outputs[output], k)
+            self._picks.append(picks)
+            self._has_ties = self._has_ties or _cuts_through_equals(outputs[output], picks)
             self._add_reference(self._compared(i, outputs))
+
+    def runs_natively(self, sim: Any) -> bool:
+        # Among equal logits the engine may take others than these.
+        return not self._has_ties and super().runs_natively(sim)
 
     def _compared(self, sample: int, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         logits = np.asarray(outputs[self.native.outputs[0]], np.float32)
@@ -132,3 +142,11 @@ def _largest(logits: np.ndarray, k: int) -> np.ndarray:
     values = np.asarray(logits, np.float32)
     k = min(k, values.shape[-1])
     return np.argpartition(values, -k, axis=-1)[..., -k:]
+
+
+def _cuts_through_equals(logits: np.ndarray, picks: np.ndarray) -> bool:
+    """Whether a float32 logit that was not picked equals one that was: which ones count is then a choice."""
+    if logits.dtype != np.float32:
+        return False  # 16-bit logits have ties all over, too close together to matter
+    smallest = np.take_along_axis(logits, picks, axis=-1).min(axis=-1, keepdims=True)
+    return bool(((logits >= smallest).sum(axis=-1) > picks.shape[-1]).any())

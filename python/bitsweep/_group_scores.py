@@ -45,7 +45,7 @@ def score_groups(
 
     The switches of all quantizers are as before on every exit.
     """
-    if isinstance(eval_fn, Evaluator) and eval_fn.same_model(sim):
+    if isinstance(eval_fn, Evaluator) and eval_fn.runs_natively(sim):
         return _native_scores(sim, groups, eval_fn, progress, num_threads, reuse)
     return _session_scores(sim, groups, eval_fn, higher_is_worse, progress, reuse)
 

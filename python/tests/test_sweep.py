@@ -13,7 +13,11 @@ import pytest
 import bitsweep
 import models
 from bitsweep import QuantizationSimModel
-from bitsweep.analysis import SensitivityMetric, analyze_per_quantizer_sensitivity
+from bitsweep.analysis import (
+    SensitivityMetric,
+    analyze_per_quantizer_sensitivity,
+    make_topk_logit_psnr_metric,
+)
 from bitsweep.data import Samples
 from bitsweep.utils import make_psnr_eval_fn
 from models import Graph
@@ -197,12 +201,30 @@ class TestOtherModel:
         bias = next(t for t in other.model.graph.initializer if t.name == "fc.bias")
         bias.raw_data = (np.frombuffer(bias.raw_data, np.float32) + np.float32(0.01)).tobytes()
         eval_fn = make_psnr_eval_fn(float_of(other.model), cnn.feeds)
-        assert not eval_fn.same_model(cnn_sim)
+        assert not eval_fn.runs_natively(cnn_sim)
         scores = analyze_per_quantizer_sensitivity(
             cnn_sim, SensitivityMetric("PSNR", eval_fn, False)
         )
         plain = SensitivityMetric("PSNR", lambda s: eval_fn(s), False)
         assert scores == analyze_per_quantizer_sensitivity(cnn_sim, plain)
+
+
+class TestTiesAmongLogits:
+    def test_are_scored_as_the_metric_itself_scores_them(self, float_of):
+        g = Graph(10)
+        y = g.op("Relu", [g.gemm("x", 6, 12, "fc")], "relu")  # many zeros: equal logits
+        model = g.model({"x": (4, 6)}, {"y": y})
+        feeds = [{"x": models.normal(np.random.default_rng(i), 4, 6)} for i in range(2)]
+        sim = QuantizationSimModel(model, param_type="int4")
+        sim.compute_encodings(feeds)
+        metric = make_topk_logit_psnr_metric(float_of(model), feeds, k=10)
+        scores = analyze_per_quantizer_sensitivity(sim, metric)
+        for q in sim.qc_quantize_op_dict.values():
+            q.enabled = False
+        for name, score in scores.items():
+            sim.qc_quantize_op_dict[name].enabled = True
+            assert metric(sim.session) == pytest.approx(score, abs=1e-3)
+            sim.qc_quantize_op_dict[name].enabled = False
 
 
 class TestSamples:
