@@ -1,0 +1,85 @@
+"""What the README shows has to run, as it stands there, on a small model under the names it uses."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def commands():
+    """The `bitsweep ...` lines, without their comments."""
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("bitsweep ")]
+
+
+def write_model(folder):
+    """An image model of two layers with open batch dimension, and samples for it."""
+    folder.mkdir(exist_ok=True)
+    rng = np.random.default_rng(3)
+    weights = {
+        "conv.weight": rng.normal(size=(4, 3, 3, 3), scale=0.3),
+        "fc.weight": rng.normal(size=(5, 4), scale=0.5),
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node("Conv", ["image", "conv.weight"], ["conv"], name="conv"),
+            helper.make_node("Relu", ["conv"], ["relu"], name="relu"),
+            helper.make_node("GlobalAveragePool", ["relu"], ["pool"], name="pool"),
+            helper.make_node("Flatten", ["pool"], ["flat"], name="flat"),
+            helper.make_node("Gemm", ["flat", "fc.weight"], ["logits"], name="fc", transB=1),
+        ],
+        "readme",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 8, 8])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", 5])],
+        [numpy_helper.from_array(v.astype(np.float32), k) for k, v in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, folder / "model.onnx")
+    images = rng.normal(size=(4, 3, 8, 8)).astype(np.float32)
+    np.savez(folder / "data.npz", image=images)
+    np.savez(folder / "samples.npz", image=images)
+    (folder / "samples").mkdir()
+    for number, image in enumerate(images):
+        np.save(folder / "samples" / f"{number}.npy", image[None])
+
+
+def test_the_python_example_runs(tmp_path):
+    write_model(tmp_path / "demo")
+    (code,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", code + "\nprint(*scores)"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "conv.weight" in done.stdout
+    assert (tmp_path / "sensitivity.html").stat().st_size > 100_000
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_the_commands_run(command, tmp_path):
+    write_model(tmp_path)
+    program = [sys.executable, "-m", "bitsweep"]
+    done = subprocess.run(
+        program + command[1:], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "conv" in done.stdout  # an entry of the table: a quantizer or an operator
+    if "-o" in command:
+        for file in ("results.json", "report.html"):
+            assert (tmp_path / "out" / file).stat().st_size > 0
