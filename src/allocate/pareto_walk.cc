@@ -10,7 +10,7 @@ ParetoWalk::ParetoWalk(const std::vector<GreedyEntry>& entries, std::vector<Grou
                        std::function<double()> score)
     : entries_(entries),
       start_(std::move(start)),
-      start_candidate_(std::move(start_candidate)),
+      start_candidate_(start_candidate),
       cost_(cost),
       configure_(std::move(configure)),
       score_(std::move(score)) {}
