@@ -39,7 +39,8 @@ def sources(build_dir: Path) -> list[tuple[Path, str]]:
     for entry in json.loads(database.read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
         inside = path.is_relative_to(ROOT) and not path.is_relative_to(build_dir.resolve())
-        if inside and not path.name.endswith("_test.cc"):
+        is_test = path.name.endswith("_test.cc") or "testing" in path.parts
+        if inside and not is_test:
             found.setdefault(path, entry["command"])
     return sorted(found.items())
 
