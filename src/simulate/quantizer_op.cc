@@ -127,11 +127,10 @@ OrtCustomOpDomain* quantizer_op_domain() {
   static OrtCustomOpDomain* domain = [] {
     static FakeQuantOp<false> plain;
     static FakeQuantOp<true> in_place;
-    auto* d = new Ort::CustomOpDomain(
-        graph::kQuantizerDomain);  // lives as long as the process, like the environment
-    d->Add(&plain);
-    d->Add(&in_place);
-    return static_cast<OrtCustomOpDomain*>(*d);
+    Ort::CustomOpDomain d(graph::kQuantizerDomain);
+    d.Add(&plain);
+    d.Add(&in_place);
+    return d.release();  // lives as long as the process, like the environment
   }();
   return domain;
 }
