@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 import pytest
 
 import bitsweep
+import models
 from bitsweep import QuantizationSimModel
 from bitsweep.common.defs import CallbackFunc
 
@@ -50,6 +52,36 @@ def test_all_forms_give_the_same_encodings(cnn, cnn_sim):
             forward_pass_callback=run_some, forward_pass_callback_args=len(cnn.feeds)
         )
     assert encodings(sim) == encodings(cnn_sim)
+
+
+@pytest.mark.parametrize("scheme", ["min_max", "tf_enhanced", "percentile"])
+def test_a_range_does_not_depend_on_what_else_is_calibrated(scheme):
+    """Fusions that a quantizer in between prevents must not move a range by their last bits."""
+    rng = np.random.default_rng(3)
+    weights = {"w": models.normal(rng, 8, 3, 3, 3), "b": models.normal(rng, 8)}
+    for name in ("scale", "shift", "mean", "variance"):
+        weights[name] = np.abs(models.normal(rng, 8)) + np.float32(0.5)
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        net (float[1,3,12,12] x) => (float[1,8,12,12] y) {
+          c = Conv<pads = [1, 1, 1, 1]>(x, w, b)
+          n = BatchNormalization(c, scale, shift, mean, variance)
+          y = Relu(n)
+        }"""
+    )
+    model.graph.initializer.extend(
+        onnx.numpy_helper.from_array(value, name) for name, value in weights.items()
+    )
+    feeds = [{"x": models.normal(rng, 1, 3, 12, 12)} for _ in range(2)]
+
+    def ranges(*observed: str):
+        sim = QuantizationSimModel(model, quant_scheme=scheme, config_file="htp_v66")
+        for name in sim.activation_names:
+            sim.qc_quantize_op_dict[name].enabled = name in observed
+        sim.compute_encodings(feeds)
+        return {name: sim.qc_quantize_op_dict[name].get_encodings() for name in observed}
+
+    assert ranges("c", "n", "y")["y"] == ranges("y")["y"]
 
 
 def test_nested_contexts_calibrate_once(cnn, fresh, cnn_sim):

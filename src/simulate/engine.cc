@@ -379,8 +379,11 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   check_ready(state);
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
+  // With nothing quantized this is the model itself: what a plain session of the runtime gives, to
+  // the last bit.
   const PartSession session =
-      span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+      span_session(whole, state, outputs, num_threads_,
+                   state.empty() ? Optimization::kFull : Optimization::kPortable);
   const RunState run = run_state(state);
   const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
     return !is_static_site(s) && quantizes_in(s, whole);
@@ -406,8 +409,11 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
+  // Operators one by one, as the reference observes them: where its histogram begins at zero, the
+  // largest value lies exactly on the edge of a bucket, and a last bit that a fusion rounds in
+  // another way moves the range by a bucket. Weights need no copy either.
   const PartSession session =
-      span_session(whole, state, outputs, num_threads_, Optimization::kPortable);
+      span_session(whole, state, outputs, num_threads_, Optimization::kNone);
   RunState run;
   run.sites.resize(quantizers_.size());
   bool has_nodes = false;
