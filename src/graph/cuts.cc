@@ -87,6 +87,7 @@ class Glue {
       const auto node = static_cast<int>(i);
       if (graph.node(node).is_constant) continue;
       glue_to_products(node);
+      glue_scaled_product(node);
       glue_attention(node);
       glue_gated(node);
       glue_gelu(node);
@@ -100,7 +101,26 @@ class Glue {
  private:
   const Node& node(int id) const { return graph_.node(id); }
   std::string_view op(int id) const { return id < 0 ? std::string_view() : node(id).op_type; }
-  int producer(TensorId t) const { return t == kAbsent ? -1 : graph_.tensor(t).producer; }
+  /// The node that makes the value; an Identity only hands it on, and the runtime removes it.
+  int producer(TensorId t) const {
+    const int from = t == kAbsent ? -1 : graph_.tensor(t).producer;
+    return op(from) == "Identity" ? producer(node(from).inputs[0]) : from;
+  }
+
+  /// Nodes that read the value, those behind an Identity too, with the tensor that they read.
+  std::vector<std::pair<TensorId, int>> readers(TensorId t) const {
+    std::vector<std::pair<TensorId, int>> result;
+    if (t == kAbsent) return result;
+    for (const Use& use : graph_.tensor(t).uses) {
+      if (op(use.node) != "Identity") {
+        result.emplace_back(t, use.node);
+        continue;
+      }
+      const auto behind = readers(node(use.node).outputs[0]);
+      result.insert(result.end(), behind.begin(), behind.end());
+    }
+    return result;
+  }
 
   /// Producers of the inputs that depend on the sample.
   std::vector<std::pair<TensorId, int>> sources(int id) const {
@@ -112,7 +132,11 @@ class Glue {
     return result;
   }
 
-  void glue(TensorId t, int reader) { edges_.emplace(t, reader); }
+  void glue(TensorId t, int reader) {
+    edges_.emplace(t, reader);
+    const int from = graph_.tensor(t).producer;
+    if (op(from) == "Identity") glue(node(from).inputs[0], from);
+  }
 
   void glue_to_products(int id) {
     const std::string_view type = op(id);
@@ -125,6 +149,21 @@ class Glue {
           (follows_sum && (made_by == "Add" || made_by == "BatchNormalization")))
         glue(t, id);
       if (type == "Add" && made_by == "BatchNormalization") glue(t, id);
+    }
+  }
+
+  /// A product of two activations takes in the transposition and the scaling by a number of its
+  /// operands, and the scaling of its result.
+  void glue_scaled_product(int id) {
+    const auto multiplies = [&](int n) { return op(n) == "MatMul" && sources(n).size() == 2; };
+    const auto scales = [&](int n) {
+      return (op(n) == "Mul" || op(n) == "Div") && sources(n).size() == 1;
+    };
+    for (const auto& [t, from] : sources(id)) {
+      const bool operand = multiplies(id) && (op(from) == "Transpose" || scales(from));
+      const bool result = multiplies(from) && scales(id);
+      const bool both = op(id) == "Transpose" && scales(from);
+      if (operand || result || both) glue(t, id);
     }
   }
 
@@ -159,12 +198,11 @@ class Glue {
   void glue_forward(int id, std::string_view last, int steps) {
     if (steps == 0) return;
     constexpr std::array<std::string_view, 3> kBetween = {"Cast", "Dropout", "Reshape"};
-    for (const TensorId t : node(id).outputs) {
-      if (t == kAbsent) continue;
-      for (const Use& use : graph_.tensor(t).uses) {
-        if (op(use.node) != last && !among(op(use.node), kBetween)) continue;
-        glue(t, use.node);
-        if (op(use.node) != last) glue_forward(use.node, last, steps - 1);
+    for (const TensorId output : node(id).outputs) {
+      for (const auto& [t, reader] : readers(output)) {
+        if (op(reader) != last && !among(op(reader), kBetween)) continue;
+        glue(t, reader);
+        if (op(reader) != last) glue_forward(reader, last, steps - 1);
       }
     }
   }
@@ -175,12 +213,31 @@ class Glue {
     const auto inputs = sources(id);
     for (const auto& [gate, from] : inputs) {
       if (!is_activation(op(from))) continue;
-      const TensorId x = node(from).inputs[0];
-      if (std::find(node(id).inputs.begin(), node(id).inputs.end(), x) == node(id).inputs.end())
-        continue;
-      glue(gate, id);
-      glue(x, id);
-      if (is_product(op(producer(x)))) glue(x, from);
+      const int source = producer(node(from).inputs[0]);
+      for (const auto& [x, made_by] : inputs) {
+        if (made_by != source) continue;
+        glue(gate, id);
+        glue(x, id);
+        if (is_product(op(source))) glue(node(from).inputs[0], from);
+      }
+    }
+  }
+
+  /// From Erf (or the Tanh of the approximation) down to the end of the GELU: plus one, times x,
+  /// and times a half where that was not done before.
+  void glue_gelu_tail(int id) {
+    int at = id;
+    for (const std::string_view wanted : {"Add", "Mul", "Mul"}) {
+      const auto behind = readers(node(at).outputs[0]);
+      if (behind.size() != 1 || op(behind[0].second) != wanted) return;
+      const int next = behind[0].second;
+      // Times x has two operands that depend on the sample, the others have a constant.
+      const bool times_x = wanted == "Mul" && op(at) == "Add";
+      if ((sources(next).size() == 1) == times_x) return;
+      for (const auto& [t, from] : sources(next)) {
+        if (from == at || op(from) == "Mul") glue(t, next);
+      }
+      at = next;
     }
   }
 
@@ -188,6 +245,7 @@ class Glue {
   /// scaling.
   void glue_gelu(int id) {
     if (op(id) != "Erf" && op(id) != "Tanh") return;
+    glue_gelu_tail(id);
     int at = id;
     for (int step = 0; step < 2; ++step) {
       const auto inputs = sources(at);
@@ -235,13 +293,13 @@ class Glue {
   void glue_tail(int id, int steps, std::set<int>* members) {
     constexpr std::array<std::string_view, 4> kTail = {"Div", "Mul", "Add", "Reciprocal"};
     if (steps == 0 || node(id).outputs.empty()) return;
-    const std::vector<Use>& uses = graph_.tensor(node(id).outputs[0]).uses;
-    if (uses.size() != 1 || !among(op(uses[0].node), kTail)) return;
-    const int next = uses[0].node;
+    const auto behind = readers(node(id).outputs[0]);
+    if (behind.size() != 1 || !among(op(behind[0].second), kTail)) return;
+    const auto [t, next] = behind[0];
     // Scale and shift have a constant operand; a sum of two activations is the next residual.
     const bool has_parameter = sources(next).size() == 1;
     if (steps < 4 && !has_parameter) return;
-    glue(node(id).outputs[0], next);
+    glue(t, next);
     members->insert(next);
     glue_tail(next, steps - 1, members);
   }
@@ -249,14 +307,12 @@ class Glue {
   /// A residual sum that only a normalisation reads is computed together with it.
   void glue_sum_to_norm(int id) {
     if (op(id) != "Add" || node(id).outputs.empty() || norm_members_.count(id) > 0) return;
-    const TensorId t = node(id).outputs[0];
-    const std::vector<Use>& uses = graph_.tensor(t).uses;
-    const bool only_norm =
-        !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-          return norm_members_.count(use.node) > 0 || among(op(use.node), kNorms);
-        });
+    const auto behind = readers(node(id).outputs[0]);
+    const bool only_norm = !behind.empty() && std::ranges::all_of(behind, [&](const auto& edge) {
+      return norm_members_.count(edge.second) > 0 || among(op(edge.second), kNorms);
+    });
     if (!only_norm) return;
-    for (const Use& use : uses) glue(t, use.node);
+    for (const auto& [t, reader] : behind) glue(t, reader);
   }
 
   const Graph& graph_;

@@ -61,6 +61,9 @@ struct TensorInfo {
   bool is_static = false;                ///< initializer or output of a Constant node
   DataType type = DataType::kUndefined;  ///< of statics and declared values; the rest by set_type
   std::optional<Shape> shape;            ///< of statics; observed shapes by set_shape
+  /// What the runtime infers without a sample, by set_inferred_shape: a size, or -1 and perhaps a
+  /// name.
+  std::optional<std::vector<Dimension>> inferred_shape;
 };
 
 /// A read-only index over a model's top graph, nodes in topological order (the file's order where
@@ -97,6 +100,9 @@ class Graph {
   void set_type(TensorId id, DataType type) { tensors_[static_cast<std::size_t>(id)].type = type; }
   void set_shape(TensorId id, Shape shape) {
     tensors_[static_cast<std::size_t>(id)].shape = std::move(shape);
+  }
+  void set_inferred_shape(TensorId id, std::vector<Dimension> shape) {
+    tensors_[static_cast<std::size_t>(id)].inferred_shape = std::move(shape);
   }
 
   struct Data;  // protobuf stays in src/graph

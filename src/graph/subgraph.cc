@@ -161,6 +161,15 @@ class PieceBuilder {
         raw_[q.tensor] = hidden("raw", name);
       }
     }
+    for (const TensorId t : spec_.blocked) {
+      const auto& shape = graph_.tensor(t).shape;
+      if (inputs_.count(t) == 0 || quantizer_of_.count(t) > 0 || !shape || shape->size() != 4) {
+        refuse(fmt::format("tensor \"{}\" cannot be blocked", name_of(t)),
+               "block inputs of the piece of four dimensions, without a quantizer");
+      }
+      behind_[t] = hidden("blocked", name_of(t));
+      rewired_[name_of(t)] = behind_[t];
+    }
     // What a node makes although the piece gets it from outside goes nowhere.
     for (const TensorId t : spec_.inputs) {
       const int producer = graph_.tensor(t).producer;
@@ -215,11 +224,49 @@ class PieceBuilder {
         onnx::TypeProto::Tensor* to = declare(tensor.name, tensor.type, std::nullopt);
         if (tensor.is_input && declared != nullptr && declared->tensor_type().has_shape()) {
           *to->mutable_shape() = declared->tensor_type().shape();
+        } else if (tensor.inferred_shape) {
+          // As in the whole network, so that the runtime fuses and blocks the same.
+          for (const Dimension& d : *tensor.inferred_shape) {
+            onnx::TensorShapeProto::Dimension* dim = to->mutable_shape()->add_dim();
+            if (d.size >= 0) dim->set_dim_value(d.size);
+            if (d.size < 0 && !d.name.empty()) dim->set_dim_param(d.name);
+          }
         }
       }
       piece_.input_names.push_back(tensor.name);
       add_quantizer(t);
+      if (spec_.blocked.count(t) > 0) add_blocked(t);
     }
+  }
+
+  /// A pooling of single elements; where the runtime blocks poolings of full blocks of channels
+  /// only, a depthwise convolution with ones.
+  void add_blocked(TensorId t) {
+    constexpr std::int64_t kLargestBlock = 16;  // of channels, on any CPU
+    const std::int64_t channels = (*graph_.tensor(t).shape)[1];
+    onnx::NodeProto* node = onnx_graph_->add_node();
+    node->set_name(hidden("block", name_of(t)));
+    node->add_input(name_of(t));
+    node->add_output(read_name(t));
+    if (channels % kLargestBlock == 0) {
+      node->set_op_type("MaxPool");
+      onnx::AttributeProto* kernel = node->add_attribute();
+      kernel->set_name("kernel_shape");
+      kernel->set_type(onnx::AttributeProto::INTS);
+      kernel->add_ints(1);
+      kernel->add_ints(1);
+      return;
+    }
+    node->set_op_type("Conv");
+    onnx::AttributeProto* group = node->add_attribute();
+    group->set_name("group");
+    group->set_type(onnx::AttributeProto::INT);
+    group->set_i(channels);
+    onnx::TensorProto* ones = onnx_graph_->add_initializer();
+    Tensor values = Tensor::allocate(DataType::kFloat, {channels, 1, 1, 1});
+    std::ranges::fill(values.mutable_floats(), 1.0F);
+    write_tensor(values, hidden("ones", name_of(t)), ones);
+    node->add_input(ones->name());
   }
 
   void add_statics() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,13 @@ struct SubgraphSpec {
       false;  ///< adds the last input kStateInput, int64 [1], wired to all quantizer nodes
   /// Declares the shapes that Graph knows (observed with one batch size) on the inputs: the runtime
   /// then works in place where it may. Otherwise graph inputs keep their declared shape and other
-  /// tensors have a type only.
+  /// tensors have what is inferred.
   bool static_shapes = false;
+  /// Inputs [N, C, H, W], C a multiple of 8, that the runtime would hold in a blocked layout if it
+  /// ran the whole network: they pass through a node that changes no value but that it blocks.
+  /// Without it, an Add of such an input would not be fused into the convolution beside it, and the
+  /// piece would be slower and differ in the last bits.
+  std::set<TensorId> blocked{};
 };
 
 inline constexpr const char* kStateInput = "bitsweep.state";

@@ -251,6 +251,37 @@ TEST(BuildSubgraph, StaticShapesWriteWhatWasObserved) {
   EXPECT_EQ(proto.graph().input(0).type().tensor_type().shape().dim(0).dim_value(), 3);
 }
 
+TEST(BuildSubgraph, InputsKeepTheInferredShape) {
+  Graph g(chain().model());
+  g.set_inferred_shape(g.find("r"), {{-1, "rows"}, {4, ""}, {-1, ""}});
+  const onnx::ModelProto proto =
+      parse(build_subgraph(g, {.nodes = {3}, .inputs = {g.find("r")}, .outputs = {g.find("y")}}));
+  const onnx::TensorShapeProto& shape = proto.graph().input(0).type().tensor_type().shape();
+  ASSERT_EQ(shape.dim_size(), 3);
+  EXPECT_EQ(shape.dim(0).dim_param(), "rows");
+  EXPECT_EQ(shape.dim(1).dim_value(), 4);
+  EXPECT_EQ(shape.dim(2).value_case(), onnx::TensorShapeProto::Dimension::VALUE_NOT_SET);
+}
+
+TEST(BuildSubgraph, BlockedInputsPassThroughANodeThatChangesNoValue) {
+  for (const std::int64_t channels : {16, 24}) {
+    ModelBuilder m;
+    m.input("x", {1, channels, 4, 4}).output("y").random("w", {channels, channels, 1, 1});
+    m.node("a = Relu(x)").node("c = Conv(a, w)").node("y = Add(c, a)");
+    Graph g(m.model());
+    g.set_type(g.find("a"), DataType::kFloat);
+    g.set_shape(g.find("a"), {1, channels, 4, 4});
+    const SubgraphSpec spec{.nodes = {1, 2},
+                            .inputs = {g.find("a")},
+                            .outputs = {g.find("y")},
+                            .blocked = {g.find("a")}};
+    EXPECT_THAT(lines(parse(build_subgraph(g, spec)).graph()),
+                ElementsAre(channels == 16 ? "bitsweep.blocked/a = MaxPool(a)"
+                                           : "bitsweep.blocked/a = Conv(a, bitsweep.ones/a)",
+                            "c = Conv(bitsweep.blocked/a, w)", "y = Add(c, bitsweep.blocked/a)"));
+  }
+}
+
 TEST(BuildSubgraph, HiddenNamesAvoidTheModelsNames) {
   ModelBuilder m;
   m.input("bitsweep.quantized/x", {4})

@@ -15,6 +15,9 @@ namespace {
 // per state.
 constexpr double kSessionCreation = 6.0;
 constexpr double kBoundary = 0.02;
+// Share of the suffixes whose reference each sample needs: most repeat the float pass bit for bit,
+// so that one reference does for all samples of the same shapes.
+constexpr double kInexactSuffixes = 0.2;
 // Part of a span's cost that its quantizer and the lost fusions around it add.
 constexpr double kSpanOverhead = 1.1;
 
@@ -70,14 +73,13 @@ class Planner {
                     [&](graph::TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
       if (!changed.empty()) num_states[{static_cast<int>(to - cuts.begin()), changed}] += 1.0;
     }
-    const double creation =
-        kSessionCreation / static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
+    const double creation = kSessionCreation / samples();
     for (const auto& [key, count] : num_states) {
       const int position = plan->engine.cuts[static_cast<std::size_t>(key.first)];
       const double whole = engine_.cost(position, engine_.order().size());
       const double part = engine_.make_suffix(position, key.second).cost;
       // Its own reference and session against what each state saves.
-      if (count * (whole - part) <= part * (1.0 + creation)) continue;
+      if (count * (whole - part) <= part * (references() + creation)) continue;
       const auto bytes =
           static_cast<std::int64_t>(bytes_behind_[static_cast<std::size_t>(position)]);
       if (options_.memory_bytes > 0 && plan->memory_bytes + bytes > options_.memory_bytes) continue;
@@ -142,18 +144,23 @@ class Planner {
                                std::lower_bound(sorted.begin(), sorted.end(), begin));
   }
 
+  double samples() const {
+    return static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
+  }
+  // Runs of a suffix without a change, per sample.
+  double references() const { return kInexactSuffixes + (1.0 - kInexactSuffixes) / samples(); }
+
   // Cost of all that depends on `from` and `to` being neighbouring cuts.
   double step(const Candidate& from, const Candidate& to, double price) const {
-    const double creation =
-        kSessionCreation / static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
+    const double creation = kSessionCreation / samples();
     const double span = kSpanOverhead + creation;
     const double starts = count_between(firsts_, from.position, to.position);
     const double ends = count_between(lasts_, from.position, to.position);
     double cost = -span * from.before * starts + (span - 1.0) * to.before * ends;
     const bool is_cut = to.position < engine_.order().size();
     if (is_cut && ends > 0)
-      cost +=
-          (1.0 - to.before) * (1.0 + creation) + kBoundary * (ends + 1.0) + price * to.bytes_behind;
+      cost += (1.0 - to.before) * (references() + creation) + kBoundary * (ends + 1.0) +
+              price * to.bytes_behind;
     if (is_cut && ends == 0) cost += kBoundary + price * to.bytes_behind;
     return cost;
   }
@@ -183,7 +190,8 @@ class Planner {
     std::reverse(plan.engine.cuts.begin(), plan.engine.cuts.end());
     // Recompute without the price: what the user waits for.
     plan.cost_per_sample = 1.0;
-    for (const int cut : plan.engine.cuts) plan.cost_per_sample += 1.0 - engine_.cost(0, cut);
+    for (const int cut : plan.engine.cuts)
+      plan.cost_per_sample += references() * (1.0 - engine_.cost(0, cut));
     for (const auto& [first, last] : ranges_) {
       const auto [a, b] = cuts_around(plan.engine.cuts, first, last);
       plan.cost_per_sample +=

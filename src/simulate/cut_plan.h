@@ -23,8 +23,8 @@ struct CutPlan {
 /// clean cuts of the graph. With a the cut before a state's first change, b the cut behind its last
 /// one and W the cost before a cut:
 ///
-///   cost(state) = span * (W(b) - W(a)) + (1 - W(b)),   and per used cut one float suffix as
-///   reference,
+///   cost(state) = span * (W(b) - W(a)) + (1 - W(b)),   and per used cut a float suffix as
+///   reference, which most samples can do without,
 ///
 /// plus the creation of the sessions spread over the samples. Memory is kept below the limit by a
 /// price per byte that rises until the plan fits.

@@ -9,6 +9,7 @@
 #include "bitsweep/error.h"
 #include "graph/macs.h"
 #include "graph/subgraph.h"
+#include "simulate/blocked_layout.h"
 #include "simulate/ort_library.h"
 #include "simulate/quantizer_factory.h"
 #include "simulate/unknown_operator.h"
@@ -115,7 +116,8 @@ graph::SubgraphSpec Engine::every_tensor() const {
   return spec;
 }
 
-// Element types come from the runtime itself: it knows every operator that it can run.
+// Element types and what is known of shapes come from the runtime itself: it knows every operator
+// that it can run.
 void Engine::infer_types() {
   const graph::SubgraphSpec spec = every_tensor();
   if (spec.outputs.empty()) return;
@@ -128,8 +130,11 @@ void Engine::infer_types() {
     explain_unknown_operator(graph_, refusal);
     throw;
   }
-  for (std::size_t i = 0; i < spec.outputs.size(); ++i)
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
     graph_.set_type(spec.outputs[i], session->output_type(i));
+    if (auto shape = session->output_shape(i))
+      graph_.set_inferred_shape(spec.outputs[i], std::move(*shape));
+  }
 }
 
 const std::string& Engine::reason(int site) const {
@@ -288,6 +293,8 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull
                              ? optimization
                              : Optimization::kNone;
+        if (o.optimization == Optimization::kFull)
+          spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
         return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
       });
   return result;
@@ -306,6 +313,7 @@ Engine::PartSession Engine::suffix_session(const Suffix& suffix) {
     spec.inputs = suffix.inputs;
     spec.outputs = suffix.outputs;
     spec.static_shapes = static_shapes_;
+    spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
     return std::make_unique<Session>(graph::build_subgraph(graph_, spec),
                                      session_options(threads_per_run_));
   });

@@ -181,6 +181,20 @@ DataType Session::output_type(std::size_t i) const {
   return static_cast<DataType>(info.GetTensorTypeAndShapeInfo().GetElementType());
 }
 
+std::optional<std::vector<Dimension>> Session::output_shape(std::size_t i) const {
+  const Ort::TypeInfo info = impl_->session.GetOutputTypeInfo(i);
+  if (info.GetONNXType() != ONNX_TYPE_TENSOR) return std::nullopt;
+  const auto tensor = info.GetTensorTypeAndShapeInfo();
+  // The runtime gives an unknown rank and a scalar alike.
+  if (tensor.GetDimensionsCount() == 0) return std::nullopt;
+  std::vector<Dimension> dimensions;
+  std::vector<const char*> names(tensor.GetDimensionsCount());
+  tensor.GetSymbolicDimensions(names.data(), names.size());
+  for (const std::int64_t size : tensor.GetShape())
+    dimensions.push_back({size, names[dimensions.size()]});
+  return dimensions;
+}
+
 std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState* state) const {
   const Impl& impl = *impl_;
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(state));

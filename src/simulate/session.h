@@ -2,10 +2,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bitsweep/model.h"
 #include "bitsweep/tensor.h"
 #include "graph/subgraph.h"
 #include "simulate/run_state.h"
@@ -45,6 +47,9 @@ class Session {
 
   /// Element type of output `i`; kUndefined for sequences, maps and optionals.
   DataType output_type(std::size_t i) const;
+  /// Dimensions of output `i` as far as the runtime infers them from the model; nullopt when it
+  /// knows nothing.
+  std::optional<std::vector<Dimension>> output_shape(std::size_t i) const;
 
   /// Estimate of the memory that the session holds for itself: its weights, unless it only points
   /// at them.

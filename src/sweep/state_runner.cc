@@ -67,35 +67,39 @@ void StateRunner::run_task(Job& job, std::size_t task) {
 }
 
 void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
-  producing_ = true;
-  std::optional<Feed> feed = std::exchange(pending_feed_, std::nullopt);
+  ++num_producing_;
   lock.unlock();
   std::shared_ptr<Job> job;
   try {
-    if (!feed) {
-      feed.emplace();
-      if (!source_.next(&*feed)) feed.reset();
+    std::optional<Feed> feed;
+    std::int64_t index = 0;
+    {
+      const std::lock_guard reading(source_mutex_);
+      feed = std::exchange(pending_feed_, std::nullopt);
+      if (!feed && !source_ended_) {
+        feed.emplace();
+        if (!source_.next(&*feed)) feed.reset();
+      }
+      if (!feed) source_ended_ = true;
+      if (feed) index = num_opened_++;
     }
     if (feed) {
       simulation_.check_feed(*feed);
       job = std::make_shared<Job>();
+      job->index = index;
       job->sample = engine_.open_sample(*feed);
       for (std::size_t i = 0; i <= static_cast<std::size_t>(engine_.num_suffixes()); ++i)
         job->prepared.push_back(std::make_unique<Job::Prepared>());
     }
   } catch (...) {
     lock.lock();
-    producing_ = false;
+    --num_producing_;
     throw;
   }
   lock.lock();
-  producing_ = false;
-  if (job == nullptr) {
-    source_ended_ = true;
-  } else {
-    job->index = num_opened_++;
-    jobs_.push_back(std::move(job));
-  }
+  --num_producing_;
+  if (job != nullptr) jobs_.push_back(std::move(job));
+  max_open_samples_ = 2;
   changed_.notify_all();
 }
 
@@ -103,10 +107,13 @@ void StateRunner::work() {
   const std::size_t num_tasks = references_.size() + states_.size();
   std::unique_lock lock(mutex_);
   while (!stop_ && error_ == nullptr) {
-    const auto open = std::find_if(jobs_.begin(), jobs_.end(),
-                                   [&](const auto& job) { return job->next_task < num_tasks; });
+    // The sample that lags behind: so the workers run the same session at about the same time, each
+    // with a sample of its own, and share its weights in the cache.
+    const auto open = std::min_element(
+        jobs_.begin(), jobs_.end(),
+        [](const auto& one, const auto& other) { return one->next_task < other->next_task; });
     try {
-      if (open != jobs_.end()) {
+      if (open != jobs_.end() && (*open)->next_task < num_tasks) {
         // The queue may drop its own pointer while this thread works.
         // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
         const std::shared_ptr<Job> job = *open;
@@ -123,9 +130,9 @@ void StateRunner::work() {
           jobs_.erase(std::find(jobs_.begin(), jobs_.end(), job));
           changed_.notify_all();
         }
-      } else if (source_ended_) {
+      } else if (source_ended_ && num_producing_ == 0) {
         break;
-      } else if (!producing_ && jobs_.size() < 2) {
+      } else if (!source_ended_ && jobs_.size() + num_producing_ < max_open_samples_) {
         produce(lock);
       } else {
         changed_.wait(lock);

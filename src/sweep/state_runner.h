@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -24,7 +25,7 @@ struct SampleScore {
 
 /// Evaluates all states on all samples: samples outside, states inside. Worker threads take (state,
 /// sample) pairs; the float pass of the next sample starts while the last states of this one still
-/// run. At most two samples are in memory.
+/// run. At most two samples are in memory, and their states run in step.
 class StateRunner {
  public:
   StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
@@ -72,12 +73,16 @@ class StateRunner {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Job>> jobs_;
+  // The first sample is everybody's: it makes the sessions and the references that later ones
+  // share.
+  std::size_t max_open_samples_ = 1;
+  std::size_t num_producing_ = 0;  // workers that open a sample
+  std::mutex source_mutex_;        // guards the source, pending_feed_ and num_opened_
   std::optional<Feed> pending_feed_;
-  bool producing_ = false;
-  bool source_ended_ = false;
+  std::atomic<bool> source_ended_ = false;
   bool stop_ = false;
   std::exception_ptr error_;
-  std::int64_t num_opened_ = 0;
+  std::atomic<std::int64_t> num_opened_ = 0;
   std::int64_t num_done_ = 0;
   int num_working_ = 0;
   std::vector<std::vector<std::optional<SampleScore>>> results_;

@@ -1,0 +1,54 @@
+#include "simulate/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/testing/model_builder.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep::simulate {
+namespace {
+
+using graph::testing::ModelBuilder;
+
+// Residual blocks, of which the second starts at a cut. Open dimensions, as exporters leave them.
+Model residual_net(std::int64_t channels) {
+  ModelBuilder m;
+  m.input("x", {-1, channels, -1, -1}).random("stem", {channels, channels, 1, 1}, 7);
+  m.node("h = Conv(x, stem)");
+  std::string last = "h";
+  for (const std::string k : {"0", "1", "2"}) {
+    m.random("w" + k, {channels, channels, 3, 3}, 3).random("v" + k, {channels, channels, 1, 1}, 5);
+    m.node("a" + k + " = Conv(" + last + ", w" + k + ") {pads: [1, 1, 1, 1]}");
+    m.node("r" + k + " = Relu(a" + k + ")").node("b" + k + " = Conv(r" + k + ", v" + k + ")");
+    m.node("s" + k + " = Add(b" + k + ", " + last + ")").node("o" + k + " = Relu(s" + k + ")");
+    last = "o" + k;
+  }
+  m.node("y = GlobalAveragePool(" + last + ")").output("y");
+  return m.model();
+}
+
+TEST(Engine, ASuffixRepeatsTheFloatPassBitForBitSoThatItsReferenceIsRunOnce) {
+  // Multiples of the runtime's block of channels, and of half a block.
+  for (const std::int64_t channels : {16, 24, 32}) {
+    Engine engine(residual_net(channels), {});
+    Feed feed;
+    Tensor x = Tensor::allocate(DataType::kFloat, {1, channels, 9, 9});
+    for (std::size_t i = 0; i < x.mutable_floats().size(); ++i)
+      x.mutable_floats()[i] = static_cast<float>(i % 17) / 8.0F - 1.0F;
+    feed.emplace("x", x);
+    engine.observe_shapes(feed);
+    const int cut = engine.order().produced_at(engine.graph().find("o0")) + 1;
+    ASSERT_GT(cut, 0);
+    engine.set_plan({.cuts = {cut}});
+    const std::shared_ptr<Sample> first = engine.open_sample(feed);
+    const std::shared_ptr<Sample> second = engine.open_sample(feed);
+    engine.reset_counters();
+    engine.prepare_reference(*first, 0);
+    EXPECT_EQ(engine.num_runs(), 1) << channels;
+    engine.prepare_reference(*second, 0);
+    EXPECT_EQ(engine.num_runs(), 1) << channels;
+  }
+}
+
+}  // namespace
+}  // namespace bitsweep::simulate
