@@ -157,9 +157,11 @@ int run_sweep(const Arguments& arguments) {
   if (same_data) note("calibrating on the samples of --data; give others with --calibration-data");
 
   Simulation simulation(model, simulation_options);
-  const std::vector<SweepGroup> groups = find_groups(simulation, arguments);
+  find_groups(simulation, arguments);  // when there is nothing to score, before the samples run
   const std::int64_t num_calibration_samples =
       calibrate(simulation, *calibration_samples, reporter);
+  // Calibration leaves tensors in float that can have no range, such as a mask of -inf.
+  const std::vector<SweepGroup> groups = find_groups(simulation, arguments);
   const SweepResult result = measure(simulation, *samples, groups, arguments, reporter);
 
   if (result.scores.empty()) {

@@ -419,9 +419,9 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
   const std::vector<TensorId> outputs = distinct_outputs();
   // Operators one by one, as the reference observes them: where its histogram begins at zero, the
   // largest value lies exactly on the edge of a bucket, and a last bit that a fusion rounds in
-  // another way moves the range by a bucket. Weights need no copy either.
-  const PartSession session =
-      span_session(whole, state, outputs, num_threads_, Optimization::kNone);
+  // another way moves the range by a bucket. On one thread, since some reductions split their sums
+  // by threads. Weights need no copy either.
+  const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone);
   RunState run;
   run.sites.resize(quantizers_.size());
   bool has_nodes = false;

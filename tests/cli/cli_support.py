@@ -68,6 +68,34 @@ def two_input_net() -> onnx.ModelProto:
     )
 
 
+def product_net() -> onnx.ModelProto:
+    """x [n,40,240] -> y = x @ w [n,40,120]: ONNX Runtime splits such sums by its threads."""
+    random = np.random.default_rng(9)
+    return finish(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], name="matmul")],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 40, 240])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 40, 120])],
+        [numpy_helper.from_array(random.standard_normal((240, 120)).astype(np.float32), "w")],
+    )
+
+
+def masked_net() -> onnx.ModelProto:
+    """x [n,4] -> y = max(x @ w, -inf): a constant that has no finite value."""
+    random = np.random.default_rng(8)
+    return finish(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"], name="matmul"),
+            helper.make_node("Max", ["h", "minus_infinity"], ["y"], name="max"),
+        ],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        [
+            numpy_helper.from_array(random.standard_normal((4, 2)).astype(np.float32), "w"),
+            numpy_helper.from_array(np.array(-np.inf, np.float32), "minus_infinity"),
+        ],
+    )
+
+
 def integer_net() -> onnx.ModelProto:
     """Nothing to quantize: y = x + x on integers."""
     return finish(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_support import SAMPLES, Run, conv_net
+from cli_support import SAMPLES, Run, conv_net, masked_net, product_net
 
 
 def results(folder: Path) -> dict:
@@ -59,6 +59,31 @@ def test_results_are_the_same_bytes_for_every_run_and_number_of_threads(
         )
         texts.add((folder / "results.json").read_bytes())
     assert len(texts) == 1
+
+
+def test_calibration_gives_the_same_ranges_for_any_number_of_threads(
+    run: Run, tmp_path: Path
+) -> None:
+    onnx.save(product_net(), tmp_path / "product.onnx")
+    x = np.random.default_rng(5).standard_normal((16, 40, 240)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    texts = set()
+    for threads in ["1", "2"]:
+        folder = tmp_path / f"out{threads}"
+        arguments = ["sweep", "product.onnx", "--data", "x.npz", "--threads", threads, "-o", folder]
+        assert run(*arguments).returncode == 0
+        texts.add((folder / "results.json").read_bytes())
+    assert len(texts) == 1
+
+
+def test_constant_without_a_finite_value_is_left_in_float(run: Run, tmp_path: Path) -> None:
+    onnx.save(masked_net(), tmp_path / "masked.onnx")
+    np.savez(tmp_path / "x.npz", x=np.ones((2, 4), np.float32))
+    done = run("sweep", "masked.onnx", "--data", "x.npz", "-o", "out")
+    assert done.returncode == 0, done.stderr
+    names = [row["name"] for row in results(tmp_path / "out")["ranking"]]
+    assert "minus_infinity" not in names
+    assert "w" in names
 
 
 def test_reuse_changes_the_cost_and_not_the_scores(
