@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,16 @@ from bitsweep.common.defs import (
 from bitsweep.defs import LPBQ, Blockwise, Granularity, PerChannel, PerTensor, QSpec
 from bitsweep.errors import InvalidArgumentError, NotReadyError, error
 
-__all__ = ["QcQuantizeOp", "QuantInfo"]
+__all__ = ["OpMode", "QcQuantizeOp", "QuantInfo"]
+
+
+class OpMode(enum.IntEnum):
+    """What a quantizer does with the values of its tensor, under the names of the peer."""
+
+    updateStats = 0  # noqa: N815
+    oneShotQuantizeDequantize = 1  # noqa: N815
+    quantizeDequantize = 2  # noqa: N815
+    passThrough = 3  # noqa: N815
 
 
 class QcQuantizeOp:
@@ -76,6 +86,25 @@ class QcQuantizeOp:
     @enabled.setter
     def enabled(self, on: bool) -> None:
         self._quantizer.enabled = bool(on)
+
+    @property
+    def op_mode(self) -> OpMode:
+        """What a run does with the tensor: ``quantizeDequantize`` when enabled, else ``passThrough``.
+
+        Setting one of these two is the same as setting `enabled`; the modes that observe are chosen by calibration.
+        """
+        return OpMode.quantizeDequantize if self.enabled else OpMode.passThrough
+
+    @op_mode.setter
+    def op_mode(self, mode: OpMode) -> None:
+        if mode not in (OpMode.quantizeDequantize, OpMode.passThrough):
+            raise error(
+                InvalidArgumentError,
+                "quantizer",
+                f"op_mode cannot be set to {OpMode(mode).name}",
+                "calibrate with sim.compute_encodings",
+            )
+        self.enabled = mode == OpMode.quantizeDequantize
 
     @property
     def bitwidth(self) -> int:
@@ -383,6 +412,15 @@ class QuantInfo:
     @enabled.setter
     def enabled(self, on: bool) -> None:
         self._op.enabled = on
+
+    @property
+    def opMode(self) -> OpMode:  # noqa: N802
+        """What a run does with the tensor."""
+        return self._op.op_mode
+
+    @opMode.setter
+    def opMode(self, mode: OpMode) -> None:  # noqa: N802
+        self._op.op_mode = mode
 
     @property
     def isIntDataType(self) -> bool:  # noqa: N802

@@ -20,6 +20,13 @@ from bitsweep import _core, _encodings_file, _legacy, _ort
 from bitsweep._encodings_file import EncodingMismatch
 from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
+from bitsweep._parameter_settings import (
+    clamp_activation_encodings,
+    set_blockwise_quantization_for_weights,
+    set_grouped_blockwise_quantization_for_weights,
+    set_lpbq_for_params,
+    set_param_type,
+)
 from bitsweep.common.defs import QuantScheme, int8, qtype, scheme_name
 from bitsweep.data import Feed, check_iterable
 from bitsweep.errors import InvalidArgumentError, NotFoundError, error
@@ -29,9 +36,14 @@ from bitsweep.session import Session
 __all__ = [
     "EncodingMismatch",
     "QuantizationSimModel",
+    "clamp_activation_encodings",
     "compute_encodings",
     "encodings_to_onnx_qdq",
     "load_encodings_to_sim",
+    "set_blockwise_quantization_for_weights",
+    "set_grouped_blockwise_quantization_for_weights",
+    "set_lpbq_for_params",
+    "set_param_type",
 ]
 
 _UNSET: Any = object()
