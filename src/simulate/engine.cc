@@ -288,6 +288,7 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
           }
         }
         SessionOptions o = session_options(threads);
+        for (const auto& [t, value] : spec.replaced) o.own_weight_bytes += value.size_bytes();
         // The float suffixes serve every state and are always optimized; a span with something
         // quantized serves one.
         o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull

@@ -61,7 +61,8 @@ class Sample {
   friend class Engine;
   struct Reference {
     std::once_flag once;
-    std::vector<Tensor> outputs;
+    bool is_float_pass = false;   // the suffix repeats its bits
+    std::vector<Tensor> outputs;  // otherwise
   };
   std::map<graph::TensorId, Tensor>
       values_;                   // float values of the tensors that are live at some cut

@@ -48,6 +48,9 @@ const std::filesystem::path& placeholder_folder() {
   return folder.path();
 }
 
+// Measured with ONNX Runtime 1.32: what a session of a few operators takes.
+constexpr std::size_t kSessionBytes = std::size_t{1} << 20;
+
 const Ort::MemoryInfo& cpu_memory() {
   static const Ort::MemoryInfo memory =
       Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
@@ -138,6 +141,8 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
     so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
     so.SetGraphOptimizationLevel(optimization_level(options.optimization));
     so.AddConfigEntry("session.use_env_allocators", "1");
+    // Outside of the arena, which would keep what a dropped session held.
+    so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
     so.AddConfigEntry("session.model_external_initializers_file_folder_path",
                       placeholder_folder().c_str());
     if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
@@ -151,8 +156,10 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
     for (const auto& library : options.custom_op_libraries)
       so.RegisterCustomOpsLibrary(library.c_str());
     give_weights(impl, optimized, &so);
-    size_bytes_ = impl.piece.bytes.size();
-    if (optimized) {
+    size_bytes_ = kSessionBytes + impl.piece.bytes.size();
+    if (!optimized) {
+      size_bytes_ += options.own_weight_bytes;
+    } else {
       for (const graph::ExternalInitializer& weight : impl.piece.initializers)
         size_bytes_ += weight.value.size_bytes();
     }

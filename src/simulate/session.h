@@ -28,6 +28,9 @@ struct SessionOptions {
   int pool_threads =
       1;  ///< size of the process-wide pool that sessions with more than one thread share
   Optimization optimization = Optimization::kFull;
+  /// Weights that are this session's alone (fake-quantized ones): part of its size also where it
+  /// uses weights without a copy.
+  std::size_t own_weight_bytes = 0;
   std::filesystem::path ort_library;
   std::vector<std::filesystem::path> custom_op_libraries;
 };
@@ -52,7 +55,7 @@ class Session {
   std::optional<std::vector<Dimension>> output_shape(std::size_t i) const;
 
   /// Estimate of the memory that the session holds for itself: its weights, unless it only points
-  /// at them.
+  /// at the model's, and what the runtime needs for any session.
   std::size_t size_bytes() const { return size_bytes_; }
 
  private:
