@@ -2,27 +2,40 @@
 
     python tools/run_clang_tidy.py BUILD_DIR [--all] [--jobs N]
 
-BUILD_DIR holds compile_commands.json. A file counts as unchanged when its text, its compile command, the checks and
-all project headers it includes are the same as when it passed; the record is kept in the user's cache folder, so a
-fresh clone profits too. Tests are left out: googletest's macros cost most of the time and hide most of the findings.
+BUILD_DIR holds compile_commands.json and was built: the list of headers that each object was made from is asked from
+ninja. A file counts as unchanged when its text, all headers it sees (the system's too), its compile command, the checks
+and the tool's version are the same as when it passed; the record is kept in the user's cache folder, so a fresh clone
+profits too. Tests are left out: googletest's macros cost most of the time and hide most of the findings.
 """
 
 import argparse
+import functools
 import hashlib
 import json
 import os
-import re
+import shlex
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = "clang-tidy-19"
 # The compile database and the standard library are GCC's: clang does not know all warnings of the one, and the other uses
-# what it calls deprecated itself (std::stable_sort).
-FOR_GCC = ["--extra-arg=-Wno-unknown-warning-option", "--extra-arg=-Wno-deprecated-declarations"]
-INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+# what it calls deprecated itself (std::stable_sort). Compiler warnings are the build's business, not an error here.
+FOR_GCC = [
+    "--extra-arg=-Wno-unknown-warning-option",
+    "--extra-arg=-Wno-deprecated-declarations",
+    "--extra-arg=-Wno-error",
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    path: Path
+    command: str
+    output: str  # the object's name, as ninja calls it
 
 
 def cache_dir() -> Path:
@@ -30,43 +43,66 @@ def cache_dir() -> Path:
     return Path(base) / "bitsweep" / "clang-tidy"
 
 
-def sources(build_dir: Path) -> list[tuple[Path, str]]:
-    """(file, compile command) of every source of ours, without generated files and tests."""
+def sources(build_dir: Path) -> list[Source]:
+    """Every source of ours, without generated files and tests."""
     database = build_dir / "compile_commands.json"
     if not database.is_file():
         sys.exit(f"clang-tidy: no {database}; run 'make build' first")
-    found: dict[Path, str] = {}
+    found: dict[Path, Source] = {}
     for entry in json.loads(database.read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
         inside = path.is_relative_to(ROOT) and not path.is_relative_to(build_dir.resolve())
         is_test = path.name.endswith("_test.cc") or "testing" in path.parts
         if inside and not is_test:
-            found.setdefault(path, entry["command"])
-    return sorted(found.items())
+            command = shlex.split(entry["command"])
+            output = command[command.index("-o") + 1]
+            found.setdefault(path, Source(path, entry["command"], output))
+    return [found[path] for path in sorted(found)]
 
 
-def project_includes(path: Path, seen: dict[Path, bytes]) -> None:
-    """Adds `path` and the project's files it includes, directly or not, to `seen`."""
-    if path in seen:
-        return
-    seen[path] = path.read_bytes()
-    for name in INCLUDE.findall(seen[path].decode()):
-        for folder in (ROOT / "include", ROOT / "src", path.parent):
-            header = folder / name
-            if header.is_file():
-                project_includes(header.resolve(), seen)
-                break
+def headers(build_dir: Path) -> dict[str, list[Path]]:
+    """Files that each object was made from, where the object is up to date with ninja's own books."""
+    done = subprocess.run(
+        ["ninja", "-C", str(build_dir), "--quiet", "-t", "deps"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(
+            f"clang-tidy: {build_dir} has no list of headers; run 'make build' first\n{done.stderr}"
+        )
+    found: dict[str, list[Path]] = {}
+    files: list[Path] = []
+    for line in done.stdout.splitlines():
+        if line.startswith("    "):
+            files.append(build_dir / line.strip())
+        elif line:
+            files = []
+            if line.endswith("(VALID)"):
+                found[line.split(": #deps", 1)[0]] = files
+    return found
 
 
-def fingerprint(path: Path, command: str, version: bytes) -> str:
-    """Hash of all that decides the outcome, free of the place where the clone lies."""
-    seen: dict[Path, bytes] = {}
-    project_includes(path, seen)
+@functools.cache
+def content_hash(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def portable(text: str) -> str:
+    """`text` without the place where the clone lies and without what changes no finding."""
+    return text.replace(str(ROOT), "").replace(" -Werror", "")
+
+
+def fingerprint(source: Source, files: list[Path] | None, version: bytes) -> str | None:
+    """Hash of all that decides the outcome; None when the headers are not known or one is gone."""
+    if not files or not all(file.is_file() for file in files):
+        return None
     digest = hashlib.sha256()
-    digest.update(version + (ROOT / ".clang-tidy").read_bytes())
-    digest.update(command.replace(str(ROOT), "").encode())
-    for file in sorted(seen):
-        digest.update(str(file.relative_to(ROOT)).encode() + b"\0" + seen[file] + b"\0")
+    digest.update(version + (ROOT / ".clang-tidy").read_bytes() + " ".join(FOR_GCC).encode())
+    digest.update(" ".join(portable(source.command).split()).encode())
+    for file in [source.path, *files]:
+        digest.update(portable(os.path.normpath(file)).encode() + b"\0" + content_hash(file))
     return digest.hexdigest()
 
 
@@ -91,19 +127,22 @@ def main() -> int:
     version = subprocess.run([TOOL, "--version"], capture_output=True, check=True).stdout
     records = cache_dir()
     records.mkdir(parents=True, exist_ok=True)
-    todo = []
+    known_headers = headers(options.build_dir.resolve())
+    todo: list[tuple[Path, Path | None]] = []
     files = sources(options.build_dir)
-    for path, command in files:
-        record = records / fingerprint(path, command, version)
-        if options.all or not record.exists():
-            todo.append((path, record))
+    for source in files:
+        key = fingerprint(source, known_headers.get(source.output), version)
+        record = records / key if key else None
+        if options.all or record is None or not record.exists():
+            todo.append((source.path, record))
 
     failed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
         results = pool.map(lambda job: tidy(job[0], options.build_dir), todo)
         for (path, record), (code, output) in zip(todo, results, strict=True):
             if code == 0:
-                record.touch()
+                if record is not None:
+                    record.touch()
             else:
                 failed += 1
                 print(f"clang-tidy: {path.relative_to(ROOT)}\n{output}")
