@@ -84,7 +84,8 @@ golden: python ## compare with the reference's numbers (GOLDEN=folder)
 	@$(GOLDEN_CHECK) --kind a,b,cd,e,h
 	@$(GOLDEN_CHECK) --kind i --case '[!k]*' # the rules files; its "kernels" are mixed precision
 
-sdist: build ## the source package for users, in dist/
+sdist: setup ## the source package for users, in dist/
+	@cmake --preset release --log-level=WARNING
 	@cmake --build --preset release --target bitsweep_report_dist
 	@python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
 

@@ -59,9 +59,8 @@ install_packages() {
 
   local command="apt-get update && apt-get install -y --no-install-recommends $missing"
   if ! can_be_root; then
-    fail "these Debian packages are missing and this user may not install them: $missing
-setup: as root, run: $command
-setup: then run this again as yourself"
+    fail "Debian packages are missing and this user may not install them; have root run the next line, then repeat this as yourself
+$command"
   fi
   say "installing Debian packages: $missing"
   local options=(-o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
