@@ -7,7 +7,8 @@
 
 namespace BITSWEEP_EXPORT bitsweep {
 
-/// Gives samples one after another; false at the end. Called from one thread. `rewind` starts over.
+/// Gives samples one after another; false at the end. Never called from two threads at once.
+/// `rewind` starts over.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;

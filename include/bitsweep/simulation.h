@@ -12,6 +12,7 @@
 #include "bitsweep/format.h"
 #include "bitsweep/model.h"
 #include "bitsweep/quantizer.h"
+#include "bitsweep/sample_source.h"
 #include "bitsweep/tensor.h"
 
 namespace bitsweep::simulate {
@@ -104,7 +105,15 @@ class Simulation {
   /// Outputs of the float model.
   std::vector<Tensor> run_float(const Feed& feed);
 
-  /// Calibration: begin, run() each sample, then finish (or abort: puts the old encodings back).
+  /// Calibrates the enabled quantizers on samples, several side by side; the encodings do not
+  /// depend on the number of threads. `on_sample` is called after each sample with the number of
+  /// those done and stops the work by returning true. Returns the number of samples.
+  /// @throws Error when a sample does not fit, a tensor saw no finite value, or it was stopped
+  /// (kCancelled): the old encodings are in place again.
+  std::int64_t calibrate(SampleSource& samples,
+                         const std::function<bool(std::int64_t num_done)>& on_sample = {});
+  /// The same in steps, for those who run the samples: begin, run() each sample, then finish (or
+  /// abort: puts the old encodings back).
   void begin_calibration();
   void finish_calibration();
   void abort_calibration();

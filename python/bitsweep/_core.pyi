@@ -470,6 +470,9 @@ class Simulation:
     def run_float(self, feed: object) -> list:
         """Outputs (file order) of the float model."""
 
+    def calibrate(self, samples: object) -> int:
+        """Calibrates on samples, several side by side; returns their number."""
+
     def begin_calibration(self) -> None: ...
 
     def finish_calibration(self) -> None: ...

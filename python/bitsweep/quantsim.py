@@ -285,9 +285,12 @@ class QuantizationSimModel:
             if forward_pass_callback_args is not _UNSET:
                 raise TypeError("compute_encodings: an argument needs a function in front of it")
             check_iterable(source, "compute_encodings")
-            with compute_encodings(self):
+            if self._simulation.calibrating():
                 for feed in source:
                     self._session.run(None, feed)
+                return
+            self._simulation.calibrate(source)
+            _warn_of_non_finite(self._simulation)
             return
         arguments: tuple[Any, ...] = ()
         if forward_pass_callback_args is not _UNSET:
@@ -520,6 +523,10 @@ def compute_encodings(sim: QuantizationSimModel) -> Iterator[QuantizationSimMode
         if native.calibrating():
             native.abort_calibration()
         raise
+    _warn_of_non_finite(native)
+
+
+def _warn_of_non_finite(native: _core.Simulation) -> None:
     bad = native.non_finite_counts()
     if bad:
         name, count = bad[0]

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "bind.h"
 #include "bitsweep/simulation.h"
 #include "convert.h"
+#include "samples.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,6 +39,22 @@ nb::list run(Simulation& simulation, nb::handle feed, bool copy) {
     outputs = simulation.run(sample);
   }
   return arrays(outputs, copy);
+}
+
+std::int64_t calibrate(Simulation& simulation, nb::object samples) {
+  SampleSource* source = nullptr;
+  std::unique_ptr<PythonSamples> own;
+  if (!nb::try_cast(samples, source)) {
+    own = std::make_unique<PythonSamples>(std::move(samples));
+    source = own.get();
+  }
+  const nb::gil_scoped_release release;
+  return simulation.calibrate(*source, [](std::int64_t) {
+    const nb::gil_scoped_acquire gil;
+    // Ctrl-C; only seen from the caller's thread, which works too.
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    return false;
+  });
 }
 
 nb::list run_float(Simulation& simulation, nb::handle feed) {
@@ -121,6 +139,8 @@ void bind_simulation(nb::module_& m) {
       .def("run", &run, "feed"_a, "copy"_a = false,
            "Outputs (file order) with the enabled quantizers.")
       .def("run_float", &run_float, "feed"_a, "Outputs (file order) of the float model.")
+      .def("calibrate", &calibrate, "samples"_a,
+           "Calibrates on samples, several side by side; returns their number.")
       .def("begin_calibration", &Simulation::begin_calibration,
            nb::call_guard<nb::gil_scoped_release>())
       .def("finish_calibration", &Simulation::finish_calibration,

@@ -1,5 +1,6 @@
 #include "samples.h"
 
+#include <cstring>
 #include <utility>
 
 #include "convert.h"
@@ -25,7 +26,19 @@ bool PythonSamples::next(Feed* feed) {
     }
     return false;
   }
+  // Other mappings, such as an open .npz file.
+  if (!nb::isinstance<nb::dict>(item) && nb::hasattr(item, "keys")) {
+    item = nb::module_::import_("builtins").attr("dict")(item);
+  }
   *feed = feed_from_dict(item);
+  // A generator may fill the same arrays again while this sample is still in use.
+  for (auto& [name, tensor] : *feed) {
+    Tensor copy = Tensor::allocate(tensor.type(), tensor.shape());
+    if (copy.size_bytes() > 0) {
+      std::memcpy(copy.mutable_data(), tensor.data(), copy.size_bytes());
+    }
+    tensor = std::move(copy);
+  }
   return true;
 }
 

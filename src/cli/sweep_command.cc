@@ -41,27 +41,24 @@ std::unique_ptr<DataSource> open(const std::string& path, const Model& model,
 std::int64_t calibrate(Simulation& simulation, SampleSource& samples, ProgressReporter& reporter) {
   const auto start = std::chrono::steady_clock::now();
   reporter.begin("calibrate", "samples", "");
-  simulation.begin_calibration();
   SweepProgress progress;
   progress.total = samples.size();
   try {
-    Feed feed;
-    while (samples.next(&feed)) {
-      if (interrupted())
+    simulation.calibrate(samples, [&](std::int64_t done) {
+      if (interrupted()) {
         throw Error(ErrorCode::kCancelled, "sweep",
                     "interrupted during calibration, nothing was measured", "");
-      simulation.run(feed);
-      ++progress.done;
+      }
+      progress.done = done;
       progress.elapsed_s =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       progress.remaining_s = progress.elapsed_s / static_cast<double>(progress.done) *
                              static_cast<double>(progress.total - progress.done);
       reporter.update(progress);
-    }
-    simulation.finish_calibration();
+      return false;
+    });
   } catch (...) {
     reporter.end();
-    simulation.abort_calibration();
     throw;
   }
   reporter.end();

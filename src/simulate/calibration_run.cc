@@ -1,9 +1,14 @@
 #include "simulate/calibration_run.h"
 
+#include <exception>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <thread>
 
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/feed_check.h"
 #include "simulate/weight_scale_adjustment.h"
 
 namespace bitsweep::simulate {
@@ -43,6 +48,47 @@ std::vector<Tensor> CalibrationRun::observe(const Feed& feed) {
   if (!engine_.shapes_known()) engine_.observe_shapes(feed);
   ++num_samples_;
   return engine_.observe(feed);
+}
+
+void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
+                                 const std::function<bool(std::int64_t)>& on_sample) {
+  ObserverOrder order(engine_.observed_sites());
+  std::mutex mutex;  // guards what follows, and the source
+  std::int64_t num_read = 0;
+  std::int64_t num_done = 0;
+  bool stopped = false;
+  std::exception_ptr failure;
+  const auto take = [&](Feed* feed) -> std::optional<std::int64_t> {
+    const std::lock_guard lock(mutex);
+    if (stopped || failure != nullptr || !samples.next(feed)) return std::nullopt;
+    check_feed(engine_.graph().model(), *feed);
+    if (!engine_.shapes_known()) engine_.observe_shapes(*feed);
+    return num_read++;
+  };
+  const auto work = [&] {
+    try {
+      Feed feed;
+      while (const std::optional<std::int64_t> sample = take(&feed)) {
+        engine_.observe(feed, &order, *sample);
+        order.finish(*sample);
+        const std::lock_guard lock(mutex);
+        ++num_done;
+        if (on_sample && on_sample(num_done)) stopped = true;
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (failure == nullptr) failure = std::current_exception();
+      order.fail();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 1; i < num_threads; ++i) workers.emplace_back(work);
+    work();
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+  if (stopped) throw Error(ErrorCode::kCancelled, "calibrate", "calibration was stopped", "");
+  num_samples_ += num_done;
 }
 
 void CalibrationRun::finish() {

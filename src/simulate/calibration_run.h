@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bitsweep/quantizer.h"
+#include "bitsweep/sample_source.h"
 #include "bitsweep/tensor.h"
 
 namespace bitsweep::simulate {
@@ -21,6 +23,12 @@ class CalibrationRun {
   explicit CalibrationRun(Engine& engine);
 
   std::vector<Tensor> observe(const Feed& feed);
+  /// Observes all samples on several threads, with the statistics of one after the other.
+  /// `on_sample` is called after each, from one thread at a time, and stops the work by returning
+  /// true. @throws Error(kCancelled) when stopped.
+  void observe_all(SampleSource& samples, int num_threads,
+                   const std::function<bool(std::int64_t num_done)>& on_sample);
+  std::int64_t num_samples() const { return num_samples_; }
   /// Statistics -> encodings. @throws Error(kNotReady) naming the first tensor that saw no finite
   /// value.
   void finish();

@@ -405,16 +405,27 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   return in_output_order(values, results);
 }
 
-std::vector<Tensor> Engine::observe(const Feed& feed) {
+// Constants were observed once, from their value.
+bool Engine::observes(int site) const {
+  return !is_static_site(site) && quantizer(site)->format().needs_encoding();
+}
+
+std::map<const Quantizer*, int> Engine::observed_sites() const {
+  std::map<const Quantizer*, int> sites;
+  for (const int s : enabled_state()) {
+    if (observes(s)) ++sites[quantizer(s).get()];
+  }
+  return sites;
+}
+
+std::vector<Tensor> Engine::observe(const Feed& feed, ObserverOrder* order, std::int64_t sample) {
   State state;
   State observed;
   for (const int s : enabled_state()) {
     const bool is_parameter =
         placement_.sites[static_cast<std::size_t>(s)].role == graph::TensorRole::kParameter;
-    if (is_static_site(s) && !is_parameter)
-      continue;  // constants were observed once, from their value
-    if (is_static_site(s) || quantizer(s)->format().needs_encoding()) state.push_back(s);
-    if (!is_static_site(s) && quantizer(s)->format().needs_encoding()) observed.push_back(s);
+    if (observes(s)) observed.push_back(s);
+    if (observes(s) || (is_static_site(s) && is_parameter)) state.push_back(s);
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
@@ -425,6 +436,8 @@ std::vector<Tensor> Engine::observe(const Feed& feed) {
   const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone);
   RunState run;
   run.sites.resize(quantizers_.size());
+  run.order = order;
+  run.sample = sample;
   bool has_nodes = false;
   for (const int s : observed) {
     has_nodes = has_nodes || quantizes_in(s, whole);

@@ -109,7 +109,11 @@ class Engine {
   /// Runs the whole model with the state, threads inside the run.
   std::vector<Tensor> run(const State& state, const Feed& feed);
   /// Runs with quantized parameters; every enabled activation quantizer observes.
-  std::vector<Tensor> observe(const Feed& feed);
+  /// With an order, samples may be observed side by side; `sample` is the number of this one.
+  std::vector<Tensor> observe(const Feed& feed, ObserverOrder* order = nullptr,
+                              std::int64_t sample = 0);
+  /// How often each quantizer observes in a run.
+  std::map<const Quantizer*, int> observed_sites() const;
 
   /// Runs the float model once with all tensors exposed: shapes (and so costs) become known.
   void observe_shapes(const Feed& feed);
@@ -187,6 +191,7 @@ class Engine {
   std::vector<graph::TensorId> distinct_outputs() const;
   RunState run_state(const State& state) const;
   void count(double cost);
+  bool observes(int site) const;
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <optional>
 
 #include "bitsweep/error.h"
 #include "bitsweep/tensor.h"
@@ -79,8 +80,11 @@ class FakeQuantKernel {
       return;
     }
     const std::size_t bytes = static_cast<std::size_t>(size) * data_type_size(type);
-    if (action.mode == SiteAction::Mode::kObserve)
+    if (action.mode == SiteAction::Mode::kObserve) {
+      std::optional<ObserverOrder::Turn> turn;
+      if (state->order != nullptr) turn.emplace(*state->order, *action.observer, state->sample);
       action.observer->observe(Tensor::borrow(type, shape, in, nullptr));
+    }
     if (out != in) std::memcpy(out, in, bytes);
   }
 

@@ -6,6 +6,7 @@
 
 #include "bitsweep/quantizer.h"
 #include "quant/fake_quant_plan.h"
+#include "simulate/observer_order.h"
 
 namespace bitsweep::simulate {
 
@@ -14,13 +15,17 @@ struct SiteAction {
   enum class Mode : std::uint8_t { kOff, kQuantize, kObserve };
   Mode mode = Mode::kOff;
   std::shared_ptr<const FakeQuantPlan> plan;  ///< for kQuantize
-  Quantizer* observer = nullptr;              ///< for kObserve; such runs must not overlap
+  Quantizer* observer = nullptr;              ///< for kObserve
 };
 
 /// The state of one run, an input of the simulated pieces: one session serves any number of threads
 /// and states.
 struct RunState {
   std::vector<SiteAction> sites;  ///< by site index
+  /// For runs that observe: whose turn it is, and which sample this run is. Without an order such
+  /// runs must not overlap.
+  ObserverOrder* order = nullptr;
+  std::int64_t sample = 0;
 };
 
 }  // namespace bitsweep::simulate

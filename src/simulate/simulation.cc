@@ -187,6 +187,20 @@ std::vector<Tensor> Simulation::run_float(const Feed& feed) {
   return engine_->run({}, feed);
 }
 
+std::int64_t Simulation::calibrate(SampleSource& samples,
+                                   const std::function<bool(std::int64_t)>& on_sample) {
+  begin_calibration();
+  try {
+    calibration_->observe_all(samples, engine_->num_threads(), on_sample);
+    const std::int64_t num_samples = calibration_->num_samples();
+    finish_calibration();
+    return num_samples;
+  } catch (...) {
+    abort_calibration();
+    throw;
+  }
+}
+
 void Simulation::begin_calibration() {
   if (calibration_ != nullptr) {
     throw Error(ErrorCode::kNotReady, "calibrate", "a calibration is running already",

@@ -17,6 +17,7 @@ using simulate::testing::calibrate;
 using simulate::testing::net;
 using simulate::testing::nets;
 using simulate::testing::samples;
+using simulate::testing::VectorSource;
 using ::testing::HasSubstr;
 
 template <typename Call>
@@ -174,6 +175,58 @@ TEST(Simulation, BadSamplesGetOneSentence) {
   shape["a"] = Tensor::allocate(DataType::kFloat, {2, 4, 8, 8});
   EXPECT_THAT(message_of([&] { sim.check_feed(shape); }),
               HasSubstr("has shape [2,4,8,8], the model wants [d0,3,8,8]"));
+}
+
+TEST(Simulation, SamplesSideBySideGiveTheEncodingsOfOneAfterTheOther) {
+  for (const auto& [name, model] : nets()) {
+    const std::vector<Feed> feeds = samples(model, 7);
+    for (const Scheme scheme : {Scheme::kMinMax, Scheme::kTfEnhanced}) {
+      Simulation steps(model, {.scheme = scheme, .num_threads = 1});
+      calibrate(steps, feeds);
+      Simulation threads(model, {.scheme = scheme, .num_threads = 4});
+      VectorSource source(feeds);
+      EXPECT_EQ(threads.calibrate(source), 7);
+      for (const std::string& tensor : steps.tensor_names()) {
+        const Quantizer& expected = *steps.quantizer(tensor);
+        const Quantizer& got = *threads.quantizer(tensor);
+        ASSERT_EQ(got.initialized(), expected.initialized()) << name << " " << tensor;
+        if (!expected.initialized() || !expected.format().needs_encoding()) continue;
+        const auto& a = expected.encoding()->cells;
+        const auto& b = got.encoding()->cells;
+        ASSERT_EQ(a.size(), b.size()) << name << " " << tensor;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          EXPECT_EQ(a[i].delta, b[i].delta) << name << " " << tensor;
+          EXPECT_EQ(a[i].offset, b[i].offset) << name << " " << tensor;
+        }
+      }
+    }
+  }
+}
+
+TEST(Simulation, ABadSampleAmongOthersEndsTheCalibrationAndKeepsTheOldEncodings) {
+  const Model model = net("residual");
+  Simulation sim(model, {.num_threads = 2});
+  std::vector<Feed> feeds = samples(model, 6);
+  calibrate(sim, feeds);
+  const double before = sim.quantizer("y")->encoding()->cells.front().delta;
+  for (Feed& feed : feeds) {
+    for (float& v : feed.begin()->second.mutable_floats()) v *= 3.0F;
+  }
+  feeds[4].begin()->second = Tensor::allocate(DataType::kFloat, {1, 2});
+  VectorSource source(feeds);
+  EXPECT_THAT(message_of([&] { sim.calibrate(source); }), HasSubstr("\"x\""));
+  EXPECT_EQ(sim.quantizer("y")->encoding()->cells.front().delta, before);
+  EXPECT_FALSE(sim.calibrating());
+}
+
+TEST(Simulation, CalibrationStopsWhenAsked) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  VectorSource source(samples(model, 6));
+  EXPECT_THAT(
+      message_of([&] { sim.calibrate(source, [](std::int64_t done) { return done == 2; }); }),
+      HasSubstr("stopped"));
+  EXPECT_FALSE(sim.quantizer("y")->initialized());
 }
 
 TEST(Simulation, OnlyTheCpuProviderIsAccepted) {
