@@ -102,7 +102,8 @@ void write_results(const std::filesystem::path& folder, const Simulation& simula
   write_text_file(folder / "run.json", sweep_run_info_to_json(result));
   SensitivityPage page;
   page.title = fmt::format("Quantization Sensitivity ({})", result.metric);
-  page.metric = result.metric;
+  page.metric =
+      result.unit.empty() ? result.metric : fmt::format("{} ({})", result.metric, result.unit);
   page.higher_is_worse = result.better == Better::kLower;
   for (const std::size_t row : network_order(simulation, result)) {
     const SweepScore& score = result.scores[row];

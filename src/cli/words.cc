@@ -93,11 +93,17 @@ Bits parse_bits(const std::string& text) {
   return bits;
 }
 
+// Some exporters make names of hundreds of characters: such a row is longer, the others are not
+// padded to it.
+constexpr std::size_t kWidestPadding = 48;
+
 std::string Table::text() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t width = columns_[c].header.size();
     for (const auto& row : rows_) width = std::max(width, row[c].size());
+    if (!columns_[c].right)
+      width = std::min(width, std::max(kWidestPadding, columns_[c].header.size()));
     widths.push_back(width);
   }
   std::string out;

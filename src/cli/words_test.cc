@@ -54,5 +54,16 @@ TEST(Table, AlignsColumnsAndLeavesNoBlanksAtTheEnd) {
             "  12  a long name  weight\n");
 }
 
+TEST(Table, AVeryLongNameWidensItsOwnRowOnly) {
+  const std::string name(200, 'x');
+  Table table({{"name"}, {"what"}});
+  table.add({"conv", "weight"});
+  table.add({name, "activation"});
+  const std::string text = table.text();
+  EXPECT_NE(text.find("\n" + name + "  activation\n"), std::string::npos);
+  EXPECT_LT(text.find("weight"), text.find(name));
+  EXPECT_EQ(text.find("what"), 50U);
+}
+
 }  // namespace
 }  // namespace bitsweep::cli

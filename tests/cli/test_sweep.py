@@ -40,6 +40,7 @@ def test_sweep_prints_the_ranking_and_writes_its_files(
     assert "forward" in (folder / "run.json").read_text()
     page = (folder / "report.html").read_text()
     assert "conv0.weight" in page
+    assert '"metric":"sqnr (dB)"' in page.replace('": "', '":"')
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert sorted(path.name for path in folder.iterdir()) == [
         "report.html",
