@@ -12,63 +12,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import lower_bound
-import networks
 import onnx
 import peer_environment
 from agreement import SENSITIVE_BELOW_DB, Agreement, compare_scores, differing_encodings
+from sides import PEER, Side, machine, model_folder
 from sweep_worker import read_feeds
 
-PEER = "aimet_onnx"
 DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
-
-
-class Side:
-    """A package in its worker process."""
-
-    def __init__(self, package: str, python: Path, cpus: list[int], log: Path) -> None:
-        self.package = package
-        self.log = log
-        worker = Path(__file__).with_name("sweep_worker.py")
-        # Affinity is what makes "the same number of threads" true for every pool inside a package.
-        with log.open("w") as errors:
-            self._process = subprocess.Popen(
-                [str(python), str(worker), package],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, cpus),
-            )
-        self.about = self.ask("hello")
-
-    def ask(self, action: str, **arguments: Any) -> dict[str, Any]:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        answer = ""
-        try:
-            print(json.dumps({"do": action, **arguments}), file=self._process.stdin, flush=True)
-            answer = self._process.stdout.readline()
-        except BrokenPipeError:
-            pass  # the worker died; the message below says where its last words are
-        if not answer:
-            lines = self.log.read_text().strip().splitlines() or ["no message"]
-            raise SystemExit(
-                f"compare_aimet: {self.package} failed at {action!r}: {lines[-1]}; all of it is in {self.log}"
-            )
-        reply: dict[str, Any] = json.loads(answer)
-        return reply
-
-    def close(self) -> None:
-        self._process.communicate('{"do": "quit"}\n')
 
 
 @dataclass(frozen=True)
@@ -190,23 +147,6 @@ def _fastest_peer(
     return side, encodings, threads
 
 
-def machine() -> dict[str, Any]:
-    cpu = next(
-        (
-            line.split(":", 1)[1].strip()
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("model name")
-        ),
-        platform.machine(),
-    )
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "load_average": os.getloadavg()[0],
-        "python": platform.python_version(),
-    }
-
-
 def print_table(rows: list[Row], subject: str) -> None:
     head = (
         f"{'model':<14}{'quant.':>7}{'samples':>8}{subject + ' s':>12}{PEER + ' s':>14}{'ratio':>7}"
@@ -239,22 +179,6 @@ def print_table(rows: list[Row], subject: str) -> None:
             print(
                 f"  scored by one side only: {len(row.agreement.only_one)}, first {row.agreement.only_one[:3]}"
             )
-
-
-def model_folder(name: str, args: argparse.Namespace) -> Path:
-    folder: Path
-    if name in networks.BUILDERS:
-        folder = args.work / name
-        networks.write(name, folder, max(args.samples, args.calibration_samples))
-        return folder
-    if args.models is None or not (args.models / name / "model.onnx").exists():
-        known = ", ".join(networks.BUILDERS)
-        raise SystemExit(
-            f"compare_aimet: there is no model {name!r}; built in are {known}, "
-            f"others need --models DIR with {name}/model.onnx, {name}/eval.npz and {name}/calib.npz"
-        )
-    folder = args.models / name
-    return folder
 
 
 def parse_arguments() -> argparse.Namespace:

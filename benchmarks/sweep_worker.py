@@ -5,7 +5,7 @@
 Both packages are driven by the same lines, since they share their names; so import, model building and calibration
 happen once, outside of what is timed. Anything else that a package prints goes to stderr.
 
-Requests: {"do": "hello" | "fold" | "prepare" | "metric" | "sweep" | "float" | "quit", ...arguments}; see `Worker`.
+Requests: {"do": "hello" | "fold" | "prepare" | "metric" | "sweep" | "float" | "simulated" | "quit", ...arguments}; see `Worker`.
 """
 
 from __future__ import annotations
@@ -140,15 +140,22 @@ class Worker:
             quantizer.enabled = True
         return {"seconds": float(np.median(times[1:]))}
 
+    def simulated_pass(self) -> dict[str, Any]:
+        """Seconds of the whole simulated model per sample, with every quantizer on."""
+        return {"seconds": self._seconds_per_sample(self._sim.session)}
+
     def float_pass(self) -> dict[str, Any]:
         """Seconds of the plain float session per sample: the unit in which sweeps are compared."""
-        self._float_session.run(None, self._feeds[0])
+        return {"seconds": self._seconds_per_sample(self._float_session)}
+
+    def _seconds_per_sample(self, session: Any) -> float:
+        session.run(None, self._feeds[0])
         times = []
         for feed in self._feeds:
             start = time.perf_counter()
-            self._float_session.run(None, feed)
+            session.run(None, feed)
             times.append(time.perf_counter() - start)
-        return {"seconds": float(np.median(times))}
+        return float(np.median(times))
 
 
 def main() -> None:
@@ -163,6 +170,7 @@ def main() -> None:
         "metric": worker.metric,
         "sweep": worker.sweep,
         "float": worker.float_pass,
+        "simulated": worker.simulated_pass,
     }
     for line in sys.stdin:
         request = json.loads(line)

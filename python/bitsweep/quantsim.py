@@ -72,6 +72,9 @@ class QuantizationSimModel:
         Folder for temporary files of models beyond 1.5 GiB; made when missing.
     session_options_kwargs : dict, optional
         Attributes of ``onnxruntime.SessionOptions``. ``intra_op_num_threads`` sets the threads of one run.
+        ``graph_optimization_level``: runs of the session give the same bits on every machine up to
+        ``ORT_ENABLE_EXTENDED`` (the default here); ``ORT_ENABLE_ALL`` makes convolutional networks up to twice as
+        fast in the memory layouts of this CPU.
 
     Raises
     ------
@@ -148,6 +151,7 @@ class QuantizationSimModel:
             rules="default" if config_file is None else os.fspath(config_file),
             providers=_provider_names(providers),
             num_threads=_num_threads(session_options_kwargs or {}),
+            portable_runs=_portable_runs(session_options_kwargs or {}),
             ort_library=_ort.library_path(),
             custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
         )
@@ -674,8 +678,29 @@ def _num_threads(options: Mapping[str, Any]) -> int:
             raise AttributeError(
                 f"session_options_kwargs: SessionOptions has no attribute {name!r}"
             )
-        if name not in ("intra_op_num_threads", "inter_op_num_threads", "log_severity_level"):
+        if name not in (
+            "intra_op_num_threads",
+            "inter_op_num_threads",
+            "log_severity_level",
+            "graph_optimization_level",
+        ):
             warnings.warn(
                 f"session_options_kwargs: {name} has no effect; the engine chooses it", stacklevel=5
             )
     return int(options.get("intra_op_num_threads", 0))
+
+
+def _portable_runs(options: Mapping[str, Any]) -> bool:
+    import onnxruntime
+
+    levels = onnxruntime.GraphOptimizationLevel
+    level = options.get("graph_optimization_level", levels.ORT_ENABLE_EXTENDED)
+    level = levels(level) if isinstance(level, int) else level
+    if level not in (levels.ORT_ENABLE_EXTENDED, levels.ORT_ENABLE_ALL):
+        raise error(
+            InvalidArgumentError,
+            "QuantizationSimModel",
+            f"graph_optimization_level is {level}",
+            "pass ORT_ENABLE_EXTENDED (portable) or ORT_ENABLE_ALL (fast)",
+        )
+    return bool(level == levels.ORT_ENABLE_EXTENDED)

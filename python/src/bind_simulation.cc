@@ -102,7 +102,7 @@ void bind_simulation(nb::module_& m) {
           [](Simulation* self, const Model& model, const Format& parameter_format,
              const Format& activation_format, const std::string& scheme, std::string rules,
              std::vector<std::string> providers, int num_threads, std::filesystem::path ort_library,
-             std::vector<std::filesystem::path> custom_op_libraries) {
+             std::vector<std::filesystem::path> custom_op_libraries, bool portable_runs) {
             SimulationOptions options;
             options.parameter_format = parameter_format;
             options.activation_format = activation_format;
@@ -110,6 +110,7 @@ void bind_simulation(nb::module_& m) {
             options.rules = std::move(rules);
             options.providers = std::move(providers);
             options.num_threads = num_threads;
+            options.portable_runs = portable_runs;
             options.ort_library = std::move(ort_library);
             options.custom_op_libraries = std::move(custom_op_libraries);
             nb::gil_scoped_release release;
@@ -119,7 +120,7 @@ void bind_simulation(nb::module_& m) {
           "activation_format"_a = Format(), "scheme"_a = "min_max", "rules"_a = "default",
           "providers"_a = std::vector<std::string>{"CPUExecutionProvider"}, "num_threads"_a = 0,
           "ort_library"_a = std::filesystem::path(),
-          "custom_op_libraries"_a = std::vector<std::filesystem::path>())
+          "custom_op_libraries"_a = std::vector<std::filesystem::path>(), "portable_runs"_a = true)
       .def_prop_ro("model", [](const Simulation& s) { return s.model(); })
       .def_prop_ro("providers", [](const Simulation& s) { return s.options().providers; })
       .def("tensor_names", &Simulation::tensor_names)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 
 import bitsweep
@@ -64,6 +65,22 @@ class TestConstructor:
             QuantizationSimModel(cnn.model, session_options_kwargs={"no_such_option": 1})
         with pytest.warns(UserWarning, match="enable_profiling has no effect"):
             QuantizationSimModel(cnn.model, session_options_kwargs={"enable_profiling": True})
+
+    def test_full_optimization_changes_last_bits_only(self, cnn):
+        outputs = []
+        for level in ("ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):
+            options = {
+                "graph_optimization_level": getattr(onnxruntime.GraphOptimizationLevel, level)
+            }
+            sim = QuantizationSimModel(cnn.model, session_options_kwargs=options)
+            sim.compute_encodings(cnn.feeds)
+            outputs.append(sim.session.run(None, cnn.feeds[0])[0])
+        np.testing.assert_allclose(outputs[0], outputs[1], atol=2 * np.ptp(outputs[0]) / 255)
+
+    def test_refuses_optimization_levels_that_it_does_not_have(self, cnn):
+        options = {"graph_optimization_level": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL}
+        with pytest.raises(bitsweep.Error, match="ORT_ENABLE_EXTENDED"):
+            QuantizationSimModel(cnn.model, session_options_kwargs=options)
 
     def test_makes_the_folder_for_temporary_files_and_cleans_it(self, cnn, tmp_path):
         folder = tmp_path / "a" / "b"

@@ -390,9 +390,9 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   const std::vector<TensorId> outputs = distinct_outputs();
   // With nothing quantized this is the model itself: what a plain session of the runtime gives, to
   // the last bit.
-  const PartSession session =
-      span_session(whole, state, outputs, num_threads_,
-                   state.empty() ? Optimization::kFull : Optimization::kPortable);
+  const PartSession session = span_session(
+      whole, state, outputs, num_threads_,
+      state.empty() || !options_.portable_runs ? Optimization::kFull : Optimization::kPortable);
   const RunState run = run_state(state);
   const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
     return !is_static_site(s) && quantizes_in(s, whole);

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Times the whole simulated model, every quantizer on, against the float model: bitsweep and aimet_onnx side by side.
+
+    compare_forward.py [MODEL ...] [--models DIR] [--samples N] [--repeats N] [--threads N] [--json FILE]
+
+bitsweep runs twice: as it is by default (the same bits on every machine) and with ORT_ENABLE_ALL. Passes of all sides
+alternate; each repeat is the median over the samples, and the median of the repeats counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import networks
+import onnxruntime as ort
+import peer_environment
+from sides import PEER, Side, machine, model_folder
+
+DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
+
+
+def measure(
+    name: str, folder: Path, peer_python: Path, args: argparse.Namespace
+) -> dict[str, float]:
+    """Milliseconds per sample of each side."""
+    cpus = sorted(os.sched_getaffinity(0))[: args.threads]
+    inputs = {
+        "model": str(args.work / f"{name}.folded.onnx"),
+        "data": str(folder / "eval.npz"),
+        "calibration": str(folder / "calib.npz"),
+        "samples": args.samples,
+        "calibration_samples": 4,
+        "threads": args.threads,
+        "opaque_metric": False,
+    }
+    own = Path(sys.executable)
+    threads = {"intra_op_num_threads": args.threads}
+    # As a number: the request travels as JSON.
+    fast = {**threads, "graph_optimization_level": int(ort.GraphOptimizationLevel.ORT_ENABLE_ALL)}
+    sides = {}
+    for label, package, python, options in (
+        (PEER, PEER, peer_python, threads),
+        ("portable", "bitsweep", own, threads),
+        ("fast", "bitsweep", own, fast),
+    ):
+        side = sides[label] = Side(package, python, cpus, args.work / f"{name}.{label}.log")
+        if package == PEER:
+            side.ask("fold", model=str(folder / "model.onnx"), folded=inputs["model"])
+        side.ask("prepare", **inputs, sim_session_options=options)
+    times: dict[str, list[float]] = {label: [] for label in ["float", *sides]}
+    for _ in range(args.repeats):
+        times["float"].append(sides["portable"].ask("float")["seconds"])
+        for label, side in sides.items():
+            times[label].append(side.ask("simulated")["seconds"])
+    for side in sides.values():
+        side.close()
+    return {label: statistics.median(values) * 1e3 for label, values in times.items()}
+
+
+def parse_arguments() -> argparse.Namespace:
+    root = Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="MODEL",
+        default=DEFAULT_MODELS,
+        help=f"default: {' '.join(DEFAULT_MODELS)}; also {', '.join(networks.BUILDERS)}",
+    )
+    parser.add_argument(
+        "--models", type=Path, help="folder of further models: NAME/model.onnx, eval.npz, calib.npz"
+    )
+    parser.add_argument("--samples", type=int, default=8, help="(default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=7, help="(default: %(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="CPUs (default: %(default)s)")
+    parser.add_argument("--json", type=Path, help="also write the results here")
+    parser.add_argument("--peer-venv", type=Path, default=root / "build" / "peer")
+    parser.add_argument("--work", type=Path, default=root / "build" / "benchmarks")
+    args = parser.parse_args()
+    args.calibration_samples = 4
+    return args
+
+
+def main() -> None:
+    args = parse_arguments()
+    args.work.mkdir(parents=True, exist_ok=True)
+    folders = {name: model_folder(name, args) for name in args.names}
+    peer_python = peer_environment.ensure(args.peer_venv)
+    about = machine()
+    print(f"{about['cpu']}, {about['cores']} cores, load {about['load_average']:.2f}")
+    print(f"{'model':<14}{'float ms':>10}{'portable':>10}{'fast':>8}{PEER:>12}    in float runs")
+    rows = {}
+    for name, folder in folders.items():
+        row = rows[name] = measure(name, folder, peer_python, args)
+        ratios = [row[label] / row["float"] for label in ("portable", "fast", PEER)]
+        print(
+            f"{name:<14}{row['float']:>10.2f}{ratios[0]:>10.2f}{ratios[1]:>8.2f}{ratios[2]:>12.2f}",
+            flush=True,
+        )
+    if args.json:
+        args.json.write_text(json.dumps({"machine": about, "milliseconds": rows}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
