@@ -31,6 +31,14 @@ if(BITSWEEP_SANITIZE)
   target_link_options(bitsweep_options INTERFACE -fsanitize=${BITSWEEP_SANITIZE})
 endif()
 
+# What test files add. Their code runs once, so optimizing googletest's macros costs more than it gives; and undefined
+# behaviour is looked for in the library: instrumenting the tests too would double their compile time.
+add_library(bitsweep_test_options INTERFACE)
+target_compile_options(bitsweep_test_options INTERFACE $<$<NOT:$<CONFIG:RelWithDebInfo>>:-O0>)
+if(BITSWEEP_SANITIZE MATCHES "undefined")
+  target_compile_options(bitsweep_test_options INTERFACE -fno-sanitize=undefined)
+endif()
+
 # bitsweep_add_module(NAME SOURCES ... PUBLIC modules-and-libraries PRIVATE libraries [TESTS files])
 # An OBJECT library bitsweep_NAME; links are the dependency arrows of docs/architecture.md.
 function(bitsweep_add_module name)
