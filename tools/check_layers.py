@@ -50,6 +50,7 @@ PUBLIC = {
     "report.h": "report",
     "encodings_file.h": "export",
     "qdq_export.h": "export",
+    "verify.h": "export",
 }
 
 # Libraries that only one module may see: pattern of the included path -> module.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bitsweep/export.h"
+#include "bitsweep/model.h"
 #include "bitsweep/simulation.h"
 
 namespace BITSWEEP_EXPORT bitsweep {
@@ -32,11 +33,12 @@ std::string encodings_text(const Simulation& simulation, const EncodingsFileOpti
 struct ExportOptions {
   EncodingsFileOptions encodings;
   bool model = true;  ///< writes the float model too
+  SaveOptions save{};
 };
 
 /// Writes `<prefix>.encodings` and, if asked, the float model as `<prefix>.onnx` (weights above 1
 /// GiB go to
-/// `<prefix>.onnx.data`). All is checked first, files are written aside and renamed: nothing
+/// `<prefix>.data`). All is checked first, files are written aside and renamed: nothing
 /// half-written stays.
 /// @throws what encodings_text() throws; Error(kNotFound | kIo) for a folder that is missing or not
 /// writable.
@@ -76,5 +78,16 @@ struct EncodingMismatch {
 std::vector<EncodingMismatch> load_encodings(Simulation& simulation,
                                              const std::filesystem::path& file,
                                              const LoadEncodingsOptions& options = {});
+
+/// The encodings of all enabled quantizers as `TensorQuantOverrides` of ONNX Runtime's quantizer:
+/// JSON, tensor -> list of {quant_type, scale, zero_point, axis}, types by name ("QUInt8").
+/// @throws Error(kInvalidArgument) for formats that they can't say: blocks, widths other than 4, 8
+/// and 16; Error(kNotReady) when an enabled quantizer has no encoding.
+std::string ort_overrides_text(const Simulation& simulation,
+                               ActivationSign activation_sign = ActivationSign::kUnsigned);
+
+/// Reads such a text into the quantizers, as load_encodings() does.
+std::vector<EncodingMismatch> load_ort_overrides(Simulation& simulation, const std::string& text,
+                                                 const LoadEncodingsOptions& options = {});
 
 }  // namespace BITSWEEP_EXPORT bitsweep

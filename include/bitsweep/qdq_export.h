@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "bitsweep/encodings_file.h"
 #include "bitsweep/export.h"
 #include "bitsweep/model.h"
@@ -15,7 +18,21 @@ struct QdqOptions {
   bool loaded_bias =
       false;  ///< int32 biases that were read from an encodings file, whatever int32_bias says
   ActivationSign activation_sign = ActivationSign::kUnsigned;
+  /// What the model is for: "onnx" (whatever the format says), "ort_cpu", "tensorrt" or "qnn_htp".
+  std::string profile = "onnx";
 };
+
+/// What a target profile does to a tensor, or why it can't take it.
+struct ProfileNote {
+  std::string tensor;
+  std::string what;      ///< rest of a sentence that begins with the tensor
+  bool refused = false;  ///< the model can't be written for this target
+};
+
+/// What to_onnx_qdq() would change for the target, and the tensors for which it would refuse: all
+/// that differs from the simulation on purpose. @throws Error(kInvalidArgument) for an unknown
+/// profile.
+std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOptions& options);
 
 /// The model with QuantizeLinear and DequantizeLinear for every enabled quantizer: what was
 /// simulated, up to the rounding of exact half steps. All tensors keep their names, inputs and
@@ -23,9 +40,16 @@ struct QdqOptions {
 /// weights are stored rounded, their activations stay in float. The operator set is raised
 /// to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16 bits, blocks) when it is
 /// lower.
+/// Widths between 4, 8 and 16 bits are carried by the next wider type.
 /// @throws Error(kNotReady) for an enabled quantizer without encoding; Error(kInvalidArgument) for
-/// widths other than 4, 8 and 16 bits; Error(kInvalidModel) when an operator would change its
-/// meaning in the needed operator set.
+/// widths above 16 bits and tensors that the profile refuses; Error(kInvalidModel) when an operator
+/// would change its meaning in the needed operator set.
 Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options = {});
+
+/// The simulation of a QDQ model, whoever wrote it: the float model inside, with quantizers where
+/// the pairs were. They are frozen; the others are off. Scales of LPBQ come back as those of
+/// blocks. `options` gives rules and libraries; its formats have no effect.
+/// @throws Error(kInvalidModel) naming the node or tensor that does not map to a quantizer.
+Simulation from_onnx_qdq(const Model& model, SimulationOptions options = {});
 
 }  // namespace BITSWEEP_EXPORT bitsweep

@@ -30,6 +30,7 @@ from bitsweep.defs import QSpec
 from bitsweep.errors import Error
 from bitsweep.quantsim import QuantizationSimModel, compute_encodings
 from bitsweep.sweeping import metrics, sweep
+from bitsweep.verification import quantize, verify
 
 __version__ = _core.version()
 
@@ -51,5 +52,7 @@ __all__ = [
     "metrics",
     "open_samples",
     "qtype",
+    "quantize",
     "sweep",
+    "verify",
 ]

@@ -728,14 +728,134 @@ class EncodingMismatch:
 def encodings_text(simulation: Simulation, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> str:
     """The encodings of all enabled quantizers as JSON text."""
 
+def ort_overrides_text(simulation: Simulation, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> str:
+    """
+    The encodings of all enabled quantizers as TensorQuantOverrides in JSON.
+    """
+
+def load_ort_overrides(simulation: Simulation, text: str, strict: bool = True, disable_missing: bool = True) -> list[EncodingMismatch]:
+    """Reads TensorQuantOverrides in JSON into the quantizers."""
+
 def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
     """Writes the encodings file and the float model."""
 
-def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> Model:
+def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
     """The model with QuantizeLinear and DequantizeLinear."""
+
+class ProfileNote:
+    """What a target profile does to a tensor, or why it can't take it."""
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def refused(self) -> bool: ...
+
+def profile_notes(simulation: Simulation, profile: str, int32_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[ProfileNote]:
+    """What to_onnx_qdq() changes or refuses for a target."""
 
 def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False) -> list[EncodingMismatch]:
     """Reads an encodings file into the quantizers."""
+
+class LoadCheck:
+    """Whether ONNX Runtime opens a file with one level."""
+
+    @property
+    def level(self) -> str: ...
+
+    @property
+    def loads(self) -> bool: ...
+
+    @property
+    def reason(self) -> str: ...
+
+class Agreement:
+    """Two runs of the same samples, compared at one output."""
+
+    @property
+    def output(self) -> str: ...
+
+    @property
+    def reference(self) -> str: ...
+
+    @property
+    def tested(self) -> str: ...
+
+    @property
+    def max_difference(self) -> float: ...
+
+    @property
+    def max_steps(self) -> float: ...
+
+    @property
+    def sqnr_db(self) -> float: ...
+
+    @property
+    def top1_agreement(self) -> float: ...
+
+class Disagreement:
+    """A tensor whose exported grid does not do what its quantizer does."""
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def max_difference(self) -> float: ...
+
+    @property
+    def max_steps(self) -> float: ...
+
+    @property
+    def share(self) -> float: ...
+
+    @property
+    def sample(self) -> int: ...
+
+class VerifyResult:
+    """What a check of an exported model found."""
+
+    @property
+    def problems(self) -> list[str]: ...
+
+    @property
+    def loads(self) -> list[LoadCheck]: ...
+
+    @property
+    def agreements(self) -> list[Agreement]: ...
+
+    @property
+    def first_disagreement(self) -> Disagreement | None: ...
+
+    @property
+    def first_half_step(self) -> Disagreement | None: ...
+
+    @property
+    def num_samples(self) -> int: ...
+
+    @property
+    def float_ms(self) -> float: ...
+
+    @property
+    def qdq_ms(self) -> float: ...
+
+    @property
+    def passed(self) -> bool: ...
+
+def verify_simulation(simulation: Simulation, qdq_file: str | os.PathLike, samples: object, *, max_steps: float = 1.0, num_threads: int = 1, num_latency_runs: int = 10) -> VerifyResult:
+    """
+    Checks an exported model file against the simulation that it came from.
+    """
+
+def verify_files(float_file: str | os.PathLike, qdq_file: str | os.PathLike, samples: object, *, rules: str = 'default', ort_library: str | os.PathLike = ..., custom_op_libraries: Sequence[str | os.PathLike] = [], max_steps: float = 1.0, num_threads: int = 1, num_latency_runs: int = 10) -> VerifyResult:
+    """
+    Checks an exported model file against its float model; the simulation is read back from it.
+    """
+
+def from_onnx_qdq(model: Model, *, rules: str = 'default', ort_library: str | os.PathLike = ..., custom_op_libraries: Sequence[str | os.PathLike] = [], num_threads: int = 0) -> Simulation:
+    """The simulation of a QDQ model."""
 
 class Candidate:
     """Types of a group's activations and parameters."""

@@ -13,7 +13,7 @@ from typing import Any
 from bitsweep import _core
 from bitsweep.errors import InvalidArgumentError, error
 
-__all__ = ["EncodingMismatch", "activation_sign", "load"]
+__all__ = ["EncodingMismatch", "activation_sign", "load", "load_ort", "ort_overrides"]
 
 _SIGNS = {
     "unsigned": _core.ActivationSign.UNSIGNED,
@@ -61,7 +61,42 @@ def load(
             path = Path(folder, "dictionary.encodings")
             path.write_text(json.dumps(encodings), encoding="utf-8")
             return load(simulation, path, **options)
-    found = _core.load_encodings(simulation, Path(encodings), **options)
+    return _mismatches(_core.load_encodings(simulation, Path(encodings), **options))
+
+
+def load_ort(
+    simulation: _core.Simulation, overrides: Mapping[str, Any], **options: bool
+) -> list[EncodingMismatch]:
+    """Reads TensorQuantOverrides; types may be names or members of ``QuantType``."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "name"):  # QuantType.QUInt8
+            return value.name
+        if hasattr(value, "item"):  # a number of numpy
+            return value.item()
+        raise TypeError(f"TensorQuantOverrides hold {value!r}")
+
+    text = json.dumps(dict(overrides), default=plain)
+    return _mismatches(_core.load_ort_overrides(simulation, text, **options))
+
+
+def ort_overrides(text: str) -> dict[str, list[dict[str, Any]]]:
+    """TensorQuantOverrides with the types that ONNX Runtime's quantizer asks for."""
+    import numpy as np
+    from onnxruntime.quantization import QuantType
+
+    result: dict[str, list[dict[str, Any]]] = json.loads(text)
+    for channels in result.values():
+        for item in channels:
+            kind = QuantType[item["quant_type"]]
+            item["quant_type"] = kind
+            item["scale"] = np.array(item["scale"], np.float32)
+            zero = np.int32 if kind.name in ("QInt4", "QUInt4") else kind.name[1:].lower()
+            item["zero_point"] = np.array(item["zero_point"], zero)
+    return result
+
+
+def _mismatches(found: list[_core.EncodingMismatch]) -> list[EncodingMismatch]:
     return [
         EncodingMismatch(
             m.tensor,

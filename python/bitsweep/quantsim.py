@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitsweep import _core, _encodings_file, _legacy, _ort
+from bitsweep import _core, _legacy, _ort
 from bitsweep._encodings_file import EncodingMismatch
+from bitsweep._export import ExportMethods, encodings_to_onnx_qdq, load_encodings_to_sim
 from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
 from bitsweep._parameter_settings import (
@@ -49,7 +50,7 @@ __all__ = [
 _UNSET: Any = object()
 
 
-class QuantizationSimModel:
+class QuantizationSimModel(ExportMethods):
     """Simulates how a model behaves when its tensors are quantized.
 
     Parameters
@@ -143,18 +144,23 @@ class QuantizationSimModel:
             Path(path).mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix="bitsweep-", dir=path))
         self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self._simulation = _core.Simulation(
-            to_native_model(model, folder),
-            parameter_format=qtype.as_qtype(param_type).format,
-            activation_format=qtype.as_qtype(activation_type).format,
-            scheme=scheme_name(quant_scheme),
-            rules="default" if config_file is None else os.fspath(config_file),
-            providers=_provider_names(providers),
-            num_threads=_num_threads(session_options_kwargs or {}),
-            portable_runs=_portable_runs(session_options_kwargs or {}),
-            ort_library=_ort.library_path(),
-            custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
+        self._adopt(
+            _core.Simulation(
+                to_native_model(model, folder),
+                parameter_format=qtype.as_qtype(param_type).format,
+                activation_format=qtype.as_qtype(activation_type).format,
+                scheme=scheme_name(quant_scheme),
+                rules="default" if config_file is None else os.fspath(config_file),
+                providers=_provider_names(providers),
+                num_threads=_num_threads(session_options_kwargs or {}),
+                portable_runs=_portable_runs(session_options_kwargs or {}),
+                ort_library=_ort.library_path(),
+                custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
+            )
         )
+
+    def _adopt(self, simulation: _core.Simulation) -> None:
+        self._simulation = simulation
         self._session = Session(self._simulation)
         self._quantizers = _wrap_quantizers(self._simulation)
         self._produced = {t for op in self._simulation.operators() for t in op.outputs}
@@ -368,126 +374,6 @@ class QuantizationSimModel:
             self._simulation.set_quantizer(name, quantizer.native)
             self._quantizers[name] = quantizer
 
-    def set_and_freeze_param_encodings(
-        self, encoding_path: str | os.PathLike[str] | Mapping[str, Any]
-    ) -> None:
-        """Takes the encodings of parameters from a file and keeps them, whatever is calibrated later.
-
-        Parameters
-        ----------
-        encoding_path : path or dict
-            Encodings file of any version. Entries of activations are not used; parameters that the file does not name
-            stay as they are.
-
-        Raises
-        ------
-        bitsweep.Error
-            When the file is broken or does not fit the model; nothing is changed then.
-        """
-        _encodings_file.load(
-            self._simulation, encoding_path, strict=False, freeze_parameters_only=True
-        )
-
-    # -- export --------------------------------------------------------------------------------------------------
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        filename_prefix: str,
-        export_model: bool = True,
-        *,
-        export_int32_bias: bool | None = None,
-        encoding_version: str = "1.0.0",
-        force_activation_as: str | None = "unsigned",
-    ) -> None:
-        """Writes the encodings of all enabled quantizers, and the float model.
-
-        Files: ``<prefix>.encodings`` and ``<prefix>.onnx``; weights beyond 1 GiB go to ``<prefix>.onnx.data``.
-        All is checked before, and files appear complete or not at all.
-
-        Parameters
-        ----------
-        path : path
-            Existing folder.
-        filename_prefix : str
-            Name of the files without ending.
-        export_model : bool
-            Write the model too.
-        export_int32_bias : bool, optional
-            Add int32 encodings of biases. None: with version 2.0.0 only.
-        encoding_version : str
-            ``"0.6.1"``, ``"1.0.0"`` or ``"2.0.0"``.
-        force_activation_as : "unsigned", "signed" or None
-            Sign of the codes of activations in version 2.0.0; None keeps signed codes for symmetric ones.
-
-        Raises
-        ------
-        bitsweep.Error
-            For an unknown version, a format that the version can't say, an enabled quantizer without encoding, a
-            folder that is missing (also a FileNotFoundError) or not writable (also an OSError).
-
-        Examples
-        --------
-        >>> sim.export("out", "model", encoding_version="2.0.0")  # doctest: +SKIP
-        """
-        if encoding_version == "0.6.1":
-            warnings.warn(
-                "export: version 0.6.1 of encodings files is deprecated; use 1.0.0 or 2.0.0",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-        _core.export_simulation(
-            self._simulation,
-            Path(path),
-            filename_prefix,
-            model=export_model,
-            version=encoding_version,
-            int32_bias=export_int32_bias,
-            activation_sign=_encodings_file.activation_sign(force_activation_as),
-        )
-
-    def to_onnx_qdq(
-        self,
-        *,
-        export_int32_bias: bool = False,
-        prequantize_constants: bool = False,
-        force_activation_as: str | None = "unsigned",
-    ) -> Any:
-        """The model with QuantizeLinear and DequantizeLinear for every enabled quantizer.
-
-        Tensors keep their names. The opset is raised where the types need it: 13 per channel, 19 for 8-bit floats, 21
-        for 4 and 16 bits and for blocks.
-
-        Parameters
-        ----------
-        export_int32_bias : bool
-            Store biases as int32 with scale = input scale * weight scale.
-        prequantize_constants : bool
-            Store weights as integers; otherwise as floats that lie on their grid.
-        force_activation_as : "unsigned", "signed" or None
-            Sign of the codes of activations; None keeps signed codes for symmetric ones.
-
-        Returns
-        -------
-        onnx.ModelProto
-
-        Raises
-        ------
-        bitsweep.Error
-            For a quantizer without encoding, a width that QuantizeLinear can't say, or an operator that would change
-            its meaning with the opset.
-
-        Examples
-        --------
-        >>> onnx.save(sim.to_onnx_qdq(), "model_qdq.onnx")  # doctest: +SKIP
-        """
-        native = _core.to_onnx_qdq(
-            self._simulation,
-            integer_weights=prequantize_constants,
-            int32_bias=export_int32_bias,
-            activation_sign=_encodings_file.activation_sign(force_activation_as),
-        )
-        return ModelView(native).model
-
     def _check_names(self, names: Iterable[str], where: str) -> None:
         for name in names:
             if name not in self._quantizers:
@@ -540,96 +426,6 @@ def _warn_of_non_finite(native: _core.Simulation) -> None:
             "check the input preprocessing",
             stacklevel=3,
         )
-
-
-def load_encodings_to_sim(
-    quant_sim_model: QuantizationSimModel,
-    onnx_encoding_path: str | os.PathLike[str] | Mapping[str, Any],
-    strict: bool = True,
-    *,
-    disable_missing_quantizers: bool = True,
-) -> list[EncodingMismatch]:
-    """Reads an encodings file (0.6.1, 1.0.0, 2.0.0 or 2.1.0) into the quantizers of a simulation.
-
-    Every quantizer takes format, granularity, symmetry and encoding of its entry and becomes enabled. int32 entries of
-    biases are kept for export while their quantizers stay off.
-
-    Parameters
-    ----------
-    quant_sim_model : QuantizationSimModel
-        Changed in place; as before when an exception is raised.
-    onnx_encoding_path : path or dict
-        The file, or what it holds.
-    strict : bool
-        Refuse the file when it differs from the settings of the quantizers.
-    disable_missing_quantizers : bool
-        Switch off the quantizers that the file does not name.
-
-    Returns
-    -------
-    list of EncodingMismatch
-        What the quantizers had in another way than the file.
-
-    Raises
-    ------
-    bitsweep.Error
-        Naming the file and the entry: broken file, unknown tensor, wrong length, mismatches with `strict`.
-
-    Examples
-    --------
-    >>> load_encodings_to_sim(sim, "out/model.encodings", strict=False)  # doctest: +SKIP
-    """
-    return _encodings_file.load(
-        quant_sim_model.native,
-        onnx_encoding_path,
-        strict=strict,
-        disable_missing=disable_missing_quantizers,
-    )
-
-
-def encodings_to_onnx_qdq(
-    model: Any,
-    encodings: str | os.PathLike[str] | Mapping[str, Any],
-    *,
-    prequantize_constants: bool = False,
-    force_activation_as: str | None = "unsigned",
-) -> Any:
-    """A float model with QuantizeLinear and DequantizeLinear after an encodings file.
-
-    Parameters
-    ----------
-    model : ModelProto, path or bytes
-        Float model. It is read, never changed.
-    encodings : path or dict
-        Encodings file of any version, or what it holds. Tensors that it does not name stay in float; biases become
-        int32 where it says so.
-    prequantize_constants : bool
-        Store weights as integers; otherwise as floats that lie on their grid.
-    force_activation_as : "unsigned", "signed" or None
-        Sign of the codes of activations; None keeps signed codes for symmetric ones.
-
-    Returns
-    -------
-    onnx.ModelProto
-
-    Raises
-    ------
-    bitsweep.Error
-        For a broken file, one that names tensors the model does not have, and as :meth:`to_onnx_qdq` does.
-
-    Examples
-    --------
-    >>> qdq = encodings_to_onnx_qdq("model.onnx", "model.encodings")  # doctest: +SKIP
-    """
-    sim = QuantizationSimModel(model)
-    load_encodings_to_sim(sim, encodings, strict=False)
-    native = _core.to_onnx_qdq(
-        sim.native,
-        integer_weights=prequantize_constants,
-        loaded_bias=True,
-        activation_sign=_encodings_file.activation_sign(force_activation_as),
-    )
-    return ModelView(native).model
 
 
 def _find_operator(operators: Sequence[_core.OperatorInfo], name: str) -> _core.OperatorInfo:

@@ -49,6 +49,24 @@ void bind_encodings_file(nb::module_& m) {
       "The encodings of all enabled quantizers as JSON text.");
 
   m.def(
+      "ort_overrides_text",
+      [](const Simulation& simulation, ActivationSign activation_sign) {
+        return ort_overrides_text(simulation, activation_sign);
+      },
+      "simulation"_a, "activation_sign"_a = ActivationSign::kUnsigned,
+      "The encodings of all enabled quantizers as TensorQuantOverrides in JSON.");
+
+  m.def(
+      "load_ort_overrides",
+      [](Simulation& simulation, const std::string& text, bool strict, bool disable_missing) {
+        nb::gil_scoped_release release;
+        return load_ort_overrides(simulation, text,
+                                  {.strict = strict, .disable_missing = disable_missing});
+      },
+      "simulation"_a, "text"_a, "strict"_a = true, "disable_missing"_a = true,
+      "Reads TensorQuantOverrides in JSON into the quantizers.");
+
+  m.def(
       "export_simulation",
       [](const Simulation& simulation, const std::filesystem::path& folder,
          const std::string& prefix, bool model, std::string version, std::optional<bool> int32_bias,
@@ -67,16 +85,35 @@ void bind_encodings_file(nb::module_& m) {
   m.def(
       "to_onnx_qdq",
       [](const Simulation& simulation, bool integer_weights, bool int32_bias, bool loaded_bias,
-         ActivationSign activation_sign) {
+         ActivationSign activation_sign, std::string profile) {
         nb::gil_scoped_release release;
         return to_onnx_qdq(simulation, {.integer_weights = integer_weights,
                                         .int32_bias = int32_bias,
                                         .loaded_bias = loaded_bias,
-                                        .activation_sign = activation_sign});
+                                        .activation_sign = activation_sign,
+                                        .profile = std::move(profile)});
       },
       "simulation"_a, "integer_weights"_a = false, "int32_bias"_a = false, "loaded_bias"_a = false,
-      "activation_sign"_a = ActivationSign::kUnsigned,
+      "activation_sign"_a = ActivationSign::kUnsigned, "profile"_a = "onnx",
       "The model with QuantizeLinear and DequantizeLinear.");
+
+  nb::class_<ProfileNote>(m, "ProfileNote",
+                          "What a target profile does to a tensor, or why it can't take it.")
+      .def_ro("tensor", &ProfileNote::tensor)
+      .def_ro("what", &ProfileNote::what)
+      .def_ro("refused", &ProfileNote::refused);
+
+  m.def(
+      "profile_notes",
+      [](const Simulation& simulation, std::string profile, bool int32_bias,
+         ActivationSign activation_sign) {
+        return profile_notes(simulation, {.int32_bias = int32_bias,
+                                          .activation_sign = activation_sign,
+                                          .profile = std::move(profile)});
+      },
+      "simulation"_a, "profile"_a, "int32_bias"_a = false,
+      "activation_sign"_a = ActivationSign::kUnsigned,
+      "What to_onnx_qdq() changes or refuses for a target.");
 
   m.def(
       "load_encodings",

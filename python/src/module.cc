@@ -13,5 +13,6 @@ NB_MODULE(_core, m) {
   bitsweep::python::bind_sweep(m);
   bitsweep::python::bind_report(m);
   bitsweep::python::bind_encodings_file(m);
+  bitsweep::python::bind_verify(m);
   bitsweep::python::bind_allocation(m);
 }

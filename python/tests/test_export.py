@@ -173,5 +173,5 @@ class TestQdq:
         assert model.SerializeToString() == want.SerializeToString()
 
     def test_widths_that_onnx_does_not_have_are_refused(self, cnn, calibrate):
-        with pytest.raises(bitsweep.Error, match="5 bits"):
-            calibrate(cnn, param_type="int5").to_onnx_qdq()
+        with pytest.raises(bitsweep.Error, match="20 bits"):
+            calibrate(cnn, param_type="int20").to_onnx_qdq()

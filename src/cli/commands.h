@@ -12,9 +12,12 @@ namespace bitsweep::cli {
 using Action = std::function<int()>;
 
 /// Each adds its command to `app`; when the user calls it, `*action` is set.
+void add_export_command(CLI::App* app, Action* action);
 void add_inspect_command(CLI::App* app, Action* action);
 void add_metrics_command(CLI::App* app, Action* action);
 void add_prepare_command(CLI::App* app, Action* action);
+void add_quantize_command(CLI::App* app, Action* action);
 void add_sweep_command(CLI::App* app, Action* action);
+void add_verify_command(CLI::App* app, Action* action);
 
 }  // namespace bitsweep::cli

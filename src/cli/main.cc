@@ -51,6 +51,9 @@ int main(int argc, char** argv) {
   bitsweep::cli::add_sweep_command(&app, &action);
   bitsweep::cli::add_inspect_command(&app, &action);
   bitsweep::cli::add_prepare_command(&app, &action);
+  bitsweep::cli::add_quantize_command(&app, &action);
+  bitsweep::cli::add_export_command(&app, &action);
+  bitsweep::cli::add_verify_command(&app, &action);
   bitsweep::cli::add_metrics_command(&app, &action);
   try {
     app.parse(argc, argv);

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
 #include "bitsweep/sweep.h"
+#include "calibrate.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "options.h"
@@ -26,48 +26,6 @@ struct Arguments {
 
   bool by_operator() const { return sweep.group == "op"; }
 };
-
-void note(const std::string& text) {
-  std::fflush(stdout);
-  fmt::print(stderr, "note: {}\n", text);
-}
-
-std::unique_ptr<DataSource> open(const std::string& path, const Model& model,
-                                 std::int64_t max_samples, std::int64_t batch_size) {
-  return open_samples(path, model, {.max_samples = max_samples, .batch_size = batch_size});
-}
-
-// Number of samples seen.
-std::int64_t calibrate(Simulation& simulation, SampleSource& samples, ProgressReporter& reporter) {
-  const auto start = std::chrono::steady_clock::now();
-  reporter.begin("calibrate", "samples", "");
-  SweepProgress progress;
-  progress.total = samples.size();
-  try {
-    simulation.calibrate(samples, [&](std::int64_t done) {
-      if (interrupted()) {
-        throw Error(ErrorCode::kCancelled, "sweep",
-                    "interrupted during calibration, nothing was measured", "");
-      }
-      progress.done = done;
-      progress.elapsed_s =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      progress.remaining_s = progress.elapsed_s / static_cast<double>(progress.done) *
-                             static_cast<double>(progress.total - progress.done);
-      reporter.update(progress);
-      return false;
-    });
-  } catch (...) {
-    reporter.end();
-    throw;
-  }
-  reporter.end();
-  for (const auto& [tensor, count] : simulation.non_finite_counts()) {
-    note(fmt::format("calibration met {} NaN or infinite {} in tensor \"{}\" and left them out",
-                     count, count == 1 ? "value" : "values", tensor));
-  }
-  return progress.done;
-}
 
 std::string name_of(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
@@ -138,14 +96,14 @@ int run_sweep(const Arguments& arguments) {
   const Model model = Model::load(arguments.model.model);
   arguments.sweep.metric_options(model);
   const auto samples =
-      open(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+      open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
   const bool same_data = arguments.data.calibration_data.empty();
   const std::int64_t calibration_limit = same_data && arguments.data.num_calibration_samples < 0
                                              ? arguments.data.num_samples
                                              : arguments.data.num_calibration_samples;
   const auto calibration_samples =
-      open(same_data ? arguments.data.data : arguments.data.calibration_data, model,
-           calibration_limit, arguments.data.batch_size);
+      open_data(same_data ? arguments.data.data : arguments.data.calibration_data, model,
+                calibration_limit, arguments.data.batch_size);
   prepare_output_folder(arguments.sweep.output_folder);
   if (!samples->unused().empty()) {
     note(fmt::format("not used, because no model input has the name: {}",

@@ -8,8 +8,11 @@
 #include "bitsweep/error.h"
 #include "export/aside_file.h"
 #include "export/collect_entries.h"
+#include "export/load_entries.h"
+#include "export/ort_overrides.h"
 #include "export/write_entries.h"
 #include "graph/placement/rules_file.h"
+#include "graph/save_model.h"
 
 namespace bitsweep {
 namespace {
@@ -70,13 +73,28 @@ std::string encodings_text(const Simulation& simulation, const EncodingsFileOpti
   return exporting::write_entries(entries, quantizer_args(simulation.options()), options.version);
 }
 
+std::string ort_overrides_text(const Simulation& simulation, ActivationSign activation_sign) {
+  return exporting::write_ort_overrides(
+      exporting::collect_entries(simulation, {.activation_sign = activation_sign}));
+}
+
+std::vector<EncodingMismatch> load_ort_overrides(Simulation& simulation, const std::string& text,
+                                                 const LoadEncodingsOptions& options) {
+  const std::string source = "TensorQuantOverrides";
+  return exporting::load_entries(simulation, exporting::read_ort_overrides(text, source), source,
+                                 options);
+}
+
 void export_simulation(const Simulation& simulation, const std::filesystem::path& folder,
                        const std::string& prefix, const ExportOptions& options) {
   check_prefix(prefix);
   check_folder(folder);
   exporting::AsideFile encodings(folder / (prefix + ".encodings"),
                                  encodings_text(simulation, options.encodings));
-  if (options.model) simulation.model().save(folder / (prefix + ".onnx"));
+  if (options.model) {
+    graph::save_model(simulation.model(), folder / (prefix + ".onnx"), options.save,
+                      prefix + ".data");
+  }
   encodings.commit();
 }
 

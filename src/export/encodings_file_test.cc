@@ -104,5 +104,17 @@ TEST_F(EncodingsFile, NamesTensorsThatTheModelDoesNotHave) {
   EXPECT_THROW(load_encodings(sim, folder_ / "missing.encodings"), Error);
 }
 
+TEST_F(EncodingsFile, PutsLargeWeightsOfTheModelIntoADataFileOfThePrefix) {
+  Simulation sim(nets().front().second);
+  calibrate(sim, samples(nets().front().second, 1));
+  ExportOptions options;
+  options.save.inline_limit_bytes = 16;
+  export_simulation(sim, folder_, "m \u00e4", options);
+  EXPECT_EQ(num_files(), 3U);
+  for (const char* ending : {".data", ".encodings", ".onnx"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (std::string("m \u00e4") + ending))) << ending;
+  EXPECT_EQ(Model::load(folder_ / "m \u00e4.onnx").content_hash(), sim.model().content_hash());
+}
+
 }  // namespace
 }  // namespace bitsweep

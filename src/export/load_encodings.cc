@@ -13,6 +13,7 @@
 #include "bitsweep/encodings_file.h"
 #include "bitsweep/error.h"
 #include "export/fit_entry.h"
+#include "export/load_entries.h"
 #include "export/read_entries.h"
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
@@ -77,13 +78,13 @@ bool any(const EncodingMismatch& m) {
 
 class Loader {
  public:
-  Loader(Simulation& simulation, const std::filesystem::path& file,
+  Loader(Simulation& simulation, EncodingsDocument document, std::string source,
          const LoadEncodingsOptions& options)
       : simulation_(simulation),
         engine_(simulation.engine()),
         options_(options),
-        file_(file.string()),
-        document_(exporting::read_entries(read_file(file), file_)) {
+        file_(std::move(source)),
+        document_(std::move(document)) {
     const auto& sites = engine_.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s)
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
@@ -301,7 +302,19 @@ class Loader {
 std::vector<EncodingMismatch> load_encodings(Simulation& simulation,
                                              const std::filesystem::path& file,
                                              const LoadEncodingsOptions& options) {
-  return Loader(simulation, file, options).load();
+  const std::string source = file.string();
+  return exporting::load_entries(simulation, exporting::read_entries(read_file(file), source),
+                                 source, options);
 }
+
+namespace exporting {
+
+std::vector<EncodingMismatch> load_entries(Simulation& simulation, EncodingsDocument document,
+                                           const std::string& source,
+                                           const LoadEncodingsOptions& options) {
+  return Loader(simulation, std::move(document), source, options).load();
+}
+
+}  // namespace exporting
 
 }  // namespace bitsweep

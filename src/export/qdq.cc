@@ -1,11 +1,16 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/collect_entries.h"
 #include "export/qdq_sites.h"
+#include "export/target_profile.h"
 #include "graph/qdq_rewrite.h"
+#include "quant/fake_quant_plan.h"
 #include "simulate/engine.h"
 
 namespace bitsweep {
@@ -17,30 +22,75 @@ using graph::TensorId;
 constexpr std::int64_t kFirstOpset = 10;  // of QuantizeLinear
 constexpr int kBiasBits = 32;
 
+// QuantizeLinear rounds exact half steps to even, the simulation upwards. A step of more than 8
+// bits is too small for that to show, so the values of constants stay as they are in the model;
+// those of parameters, too, where an encodings file and not a simulation is written down.
+constexpr int kHalfStepsMatterUpTo = 8;
+
+graph::ComputedTensor rounded(const Quantizer& q, const Tensor& value) {
+  // The plan stays as it is, whatever happens to the quantizer before the model is written.
+  return {value.type(), value.shape(), [plan = q.plan(), value] {
+            Tensor result = Tensor::allocate(value.type(), value.shape());
+            plan->apply_typed(value.type(), value.data(), result.mutable_data(), value.shape(), 0,
+                              value.size());
+            return result;
+          }};
+}
+
+graph::ComputedTensor codes(const FileEntry& entry, graph::ComputedTensor values) {
+  const DataType type = exporting::code_data_type(entry);
+  Shape shape = values.shape;
+  return {type, std::move(shape), [entry, values = std::move(values)] {
+            return exporting::codes_of(entry, values.make());
+          }};
+}
+
 // Stored once: values on the grid, or their codes. QuantizeLinear can't make 32-bit codes.
 void place_static(const Simulation& simulation, const FileEntry& entry, const Tensor& value,
-                  bool integers, graph::QdqSite& site) {
+                  const QdqOptions& options, graph::QdqSite& site) {
+  graph::ComputedTensor raw{value.type(), value.shape(), [value] { return value; }};
   if (entry.format.is_integer() && entry.format.bitwidth == kBiasBits) {
-    site.codes = exporting::codes_of(entry, value);
+    site.codes = codes(entry, std::move(raw));
     return;
   }
-  Tensor rounded = simulation.quantizer(entry.name)->fake_quant(value);
-  if (integers) {
-    site.codes = exporting::codes_of(entry, rounded);
+  const Quantizer& q = *simulation.quantizer(entry.name);
+  const bool keeps_value = (!entry.parameter || options.loaded_bias) && entry.format.is_integer() &&
+                           entry.format.bitwidth > kHalfStepsMatterUpTo;
+  // A profile may have changed the grid: then nothing was simulated on it.
+  const bool changed = q.encoding()->cells != entry.cells;
+  if ((keeps_value || changed) && !options.integer_weights) return;
+  graph::ComputedTensor placed = keeps_value || changed ? std::move(raw) : rounded(q, value);
+  if (options.integer_weights) {
+    site.codes = codes(entry, std::move(placed));
   } else {
-    site.value = std::move(rounded);
+    site.value = std::move(placed);
   }
+  site.low = site.high = Tensor();  // it lies inside the grid
+}
+
+std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOptions& options) {
+  return exporting::collect_entries(simulation, {.int32_bias = options.int32_bias,
+                                                 .loaded_bias = options.loaded_bias,
+                                                 .derived = true,
+                                                 .activation_sign = options.activation_sign});
 }
 
 }  // namespace
 
+std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOptions& options) {
+  std::vector<FileEntry> entries = all_entries(simulation, options);
+  return exporting::apply_profile(options.profile, entries);
+}
+
 Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
   const graph::Graph& graph = simulation.engine().graph();
-  const std::vector<FileEntry> entries =
-      exporting::collect_entries(simulation, {.int32_bias = options.int32_bias,
-                                              .loaded_bias = options.loaded_bias,
-                                              .derived = true,
-                                              .activation_sign = options.activation_sign});
+  std::vector<FileEntry> entries = all_entries(simulation, options);
+  for (const ProfileNote& note : exporting::apply_profile(options.profile, entries)) {
+    if (!note.refused) continue;
+    throw Error(ErrorCode::kInvalidArgument, "export",
+                fmt::format("\"{}\" {}", note.tensor, note.what),
+                "change its precision, or choose another target profile");
+  }
   std::vector<graph::QdqSite> sites;
   std::int64_t opset = kFirstOpset;
   for (const FileEntry& entry : entries) {
@@ -52,7 +102,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
       if (entry.parameter && info.producer < 0 && info.is_static) {
         graph::QdqSite site;
         site.tensor = id;
-        site.value = simulation.quantizer(entry.name)->fake_quant(graph.static_value(id));
+        site.value = rounded(*simulation.quantizer(entry.name), graph.static_value(id));
         sites.push_back(std::move(site));
       }
       continue;
@@ -62,7 +112,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     graph::QdqSite site =
         exporting::qdq_site(entry, info.type, value.defined() ? value.shape() : Shape());
     site.tensor = id;
-    if (value.defined()) place_static(simulation, entry, value, options.integer_weights, site);
+    if (value.defined()) place_static(simulation, entry, value, options, site);
     sites.push_back(std::move(site));
   }
   return graph::insert_qdq(graph, sites, opset);

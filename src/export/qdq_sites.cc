@@ -16,34 +16,6 @@
 namespace bitsweep::exporting {
 namespace {
 
-DataType code_data_type(const FileEntry& entry) {
-  switch (entry.format.kind) {
-    case Format::Kind::kFloat8E4M3FN:
-      return DataType::kFloat8E4M3FN;
-    case Format::Kind::kFloat8E5M2:
-      return DataType::kFloat8E5M2;
-    default:
-      break;
-  }
-  switch (entry.format.bitwidth) {
-    case 4:
-      return entry.signed_codes ? DataType::kInt4 : DataType::kUint4;
-    case 8:
-      return entry.signed_codes ? DataType::kInt8 : DataType::kUint8;
-    case 16:
-      return entry.signed_codes ? DataType::kInt16 : DataType::kUint16;
-    case 32:
-      if (entry.signed_codes && entry.parameter) return DataType::kInt32;
-      break;
-    default:
-      break;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "export",
-              fmt::format("\"{}\" has {} bits, which QuantizeLinear can't say", entry.name,
-                          entry.format.bitwidth),
-              "choose 4, 8 or 16 bits, or write an encodings file");
-}
-
 // Whole numbers as elements of a type of up to 32 bits; two to a byte below 8 bits, the first in
 // the low half.
 Tensor integer_tensor(DataType type, Shape shape, const std::vector<std::int64_t>& values) {
@@ -114,6 +86,19 @@ std::int64_t float8_code(float value, const kernels::Float8Layout& layout) {
 
 }  // namespace
 
+DataType code_data_type(const FileEntry& entry) {
+  if (entry.format.kind == Format::Kind::kFloat8E4M3FN) return DataType::kFloat8E4M3FN;
+  if (entry.format.kind == Format::Kind::kFloat8E5M2) return DataType::kFloat8E5M2;
+  const int bits = entry.format.bitwidth;
+  if (bits <= 4) return entry.signed_codes ? DataType::kInt4 : DataType::kUint4;
+  if (bits <= 8) return entry.signed_codes ? DataType::kInt8 : DataType::kUint8;
+  if (bits <= 16) return entry.signed_codes ? DataType::kInt16 : DataType::kUint16;
+  if (bits == 32 && entry.signed_codes && entry.parameter) return DataType::kInt32;
+  throw Error(ErrorCode::kInvalidArgument, "export",
+              fmt::format("\"{}\" has {} bits, which QuantizeLinear can't say", entry.name, bits),
+              "choose up to 16 bits, or write an encodings file");
+}
+
 std::int64_t required_opset(const FileEntry& entry, DataType type) {
   const DataType code = code_data_type(entry);
   const bool blocks = entry.kind == EntryKind::kPerBlock || entry.kind == EntryKind::kLpbq;
@@ -121,6 +106,7 @@ std::int64_t required_opset(const FileEntry& entry, DataType type) {
       code == DataType::kInt8 || code == DataType::kUint8 || code == DataType::kInt32;
   if (blocks || (entry.format.is_integer() && !plain)) return 21;
   if (!entry.format.is_integer() || type != DataType::kFloat) return 19;
+  if (entry.format.bitwidth < 8) return 13;  // Clip with inputs, on any float
   return entry.kind == EntryKind::kPerChannel ? 13 : 10;
 }
 
@@ -139,14 +125,33 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
     scale_shape[static_cast<std::size_t>(entry.block_axis)] /= entry.block_size;
     cells = expanded_cells(entry, scale_shape);
   }
-  std::vector<double> scales;
   std::vector<std::int64_t> zeros;
-  for (const std::size_t cell : cells) {
-    scales.push_back(entry.cells[cell].delta);
-    zeros.push_back(zero_point(entry, cell));
-  }
-  site.scale = scale_tensor(type, scale_shape, scales);
+  for (const std::size_t cell : cells) zeros.push_back(zero_point(entry, cell));
   site.zero_point = integer_tensor(code_data_type(entry), scale_shape, zeros);
+  const bool narrow =
+      entry.format.is_integer() &&
+      static_cast<int>(data_type_bits(site.zero_point.type())) != entry.format.bitwidth;
+  if (narrow && entry.cells.size() == 1) {
+    site.low = scale_tensor(type, {}, {entry.cells.front().min});
+    site.high = scale_tensor(type, {}, {entry.cells.front().max});
+  }
+  constexpr int kMostScaleBits = 15;  // the largest multiple is 2^scale_bits, in at most 16 bits
+  if (entry.kind == EntryKind::kLpbq && entry.scale_bits <= kMostScaleBits) {
+    const LpbqScales parts = lpbq_scales(entry);
+    std::vector<std::int64_t> multiples;
+    for (const std::size_t cell : cells) multiples.push_back(parts.block[cell]);
+    const DataType multiple_type = entry.scale_bits < 8 ? DataType::kUint8 : DataType::kUint16;
+    const Shape units = {static_cast<std::int64_t>(parts.channel.size())};
+    site.scale_multiples = integer_tensor(multiple_type, scale_shape, multiples);
+    site.scale_zero_point =
+        integer_tensor(multiple_type, units, std::vector<std::int64_t>(parts.channel.size(), 0));
+    site.scale = scale_tensor(type, units, parts.channel);
+    site.scale_axis = entry.channel_axis;
+    return site;
+  }
+  std::vector<double> scales;
+  for (const std::size_t cell : cells) scales.push_back(entry.cells[cell].delta);
+  site.scale = scale_tensor(type, scale_shape, scales);
   return site;
 }
 

@@ -7,6 +7,9 @@
 
 namespace bitsweep::exporting {
 
+/// Type of the codes. @throws Error(kInvalidArgument) for a width that no type has.
+DataType code_data_type(const FileEntry& entry);
+
 /// Lowest operator set whose QuantizeLinear can say an entry of a tensor with this element type.
 /// @throws Error(kInvalidArgument) for a width that none has.
 std::int64_t required_opset(const FileEntry& entry, DataType type);

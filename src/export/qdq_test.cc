@@ -59,7 +59,34 @@ TEST(QdqSites, NeedTheOperatorSetOfTheirTypes) {
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 10);
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat16), 19);
   entry.format = Format::integer(5);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 13);
+  entry.format = Format::integer(20);
   EXPECT_THROW(exporting::required_opset(entry, DataType::kFloat), Error);
+}
+
+TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
+  FileEntry entry = int4_entry();
+  entry.kind = exporting::EntryKind::kLpbq;
+  entry.channel_axis = 0;
+  entry.block_axis = 1;
+  entry.block_size = 2;
+  entry.scale_bits = 4;
+  entry.grid = {2, 2};
+  entry.cells.assign(4, entry.cells.front());
+  const double deltas[] = {16 * 0.5, 3 * 0.5, 7 * 0.25, 16 * 0.25};
+  for (std::size_t i = 0; i < 4; ++i) entry.cells[i].delta = deltas[i];
+  const graph::QdqSite site = exporting::qdq_site(entry, DataType::kFloat, {2, 4});
+  ASSERT_EQ(site.scale_multiples.shape(), (Shape{2, 2}));
+  const auto* multiples = static_cast<const unsigned char*>(site.scale_multiples.data());
+  EXPECT_EQ(multiples[0], 16);
+  EXPECT_EQ(multiples[1], 3);
+  EXPECT_EQ(multiples[2], 7);
+  EXPECT_EQ(multiples[3], 16);
+  EXPECT_EQ(site.scale_axis, 0);
+  EXPECT_EQ(site.scale.floats()[0], 0.5F);
+  EXPECT_EQ(site.scale.floats()[1], 0.25F);
+  entry.scale_bits = 16;  // 65536 fits in no 16 bits
+  EXPECT_FALSE(exporting::qdq_site(entry, DataType::kFloat, {2, 4}).scale_multiples.defined());
 }
 
 TEST(ToOnnxQdq, KeepsTheNamesOfInputsAndOutputs) {

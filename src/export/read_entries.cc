@@ -17,6 +17,11 @@ namespace {
 
 using nlohmann::json;
 
+bool all_offsets(const FileEntry& entry, double offset) {
+  return std::all_of(entry.cells.begin(), entry.cells.end(),
+                     [&](const AffineEncoding& cell) { return cell.offset == offset; });
+}
+
 constexpr int kMaxBits = 32;
 
 class Reader {
@@ -176,31 +181,9 @@ class Reader {
     }
   }
 
-  static bool all_offsets(const FileEntry& entry, double offset) {
-    return std::all_of(entry.cells.begin(), entry.cells.end(),
-                       [&](const AffineEncoding& cell) { return cell.offset == offset; });
-  }
-
-  // Fills in the ranges that versions from 1.0.0 on leave out. A strict symmetric grid has one code
-  // less.
   void finish(FileEntry& entry) const {
-    const int bits = entry.format.bitwidth;
-    if (!entry.has_range && entry.format.is_integer()) {
-      const bool strict = entry.symmetric && all_offsets(entry, 1.0 - std::ldexp(1.0, bits - 1));
-      const double steps = std::ldexp(1.0, bits) - (strict ? 2.0 : 1.0);
-      for (AffineEncoding& cell : entry.cells) {
-        cell.min = cell.delta * cell.offset;
-        cell.max = cell.delta * (steps + cell.offset);
-      }
-    }
-    if (!entry.format.is_integer()) {
-      const double largest = entry.format.kind == Format::Kind::kFloat8E5M2 ? 57344.0 : 448.0;
-      for (AffineEncoding& cell : entry.cells) {
-        cell.min = -cell.delta * largest;
-        cell.max = cell.delta * largest;
-      }
-    }
-    for (const AffineEncoding& cell : entry.cells) check_cell(cell, bits);
+    complete_entry(entry);
+    for (const AffineEncoding& cell : entry.cells) check_cell(cell, entry.format.bitwidth);
   }
 
   // --- versions
@@ -414,9 +397,8 @@ class Reader {
     }
     // Signed codes alone do not make a grid symmetric: activations may be written signed on
     // request.
-    entry.symmetric = entry.signed_codes && entry.format.is_integer() &&
-                      (all_offsets(entry, -middle) || all_offsets(entry, 1.0 - middle) ||
-                       all_offsets(entry, 0.0));
+    entry.symmetric =
+        entry.signed_codes && entry.format.is_integer() && has_symmetric_offsets(entry);
     if (item.contains("block_size") || lpbq) {
       entry.kind = lpbq ? EntryKind::kLpbq : EntryKind::kPerBlock;
       entry.block_size = integer(item, "block_size", 1, std::numeric_limits<int>::max());
@@ -465,6 +447,31 @@ class Reader {
 };
 
 }  // namespace
+
+void complete_entry(FileEntry& entry) {
+  const int bits = entry.format.bitwidth;
+  if (!entry.format.is_integer()) {
+    const double largest = entry.format.kind == Format::Kind::kFloat8E5M2 ? 57344.0 : 448.0;
+    for (AffineEncoding& cell : entry.cells) {
+      cell.min = -cell.delta * largest;
+      cell.max = cell.delta * largest;
+    }
+    return;
+  }
+  if (entry.has_range) return;
+  // A strict symmetric grid has one code less.
+  const bool strict = entry.symmetric && all_offsets(entry, 1.0 - std::ldexp(1.0, bits - 1));
+  const double steps = std::ldexp(1.0, bits) - (strict ? 2.0 : 1.0);
+  for (AffineEncoding& cell : entry.cells) {
+    cell.min = cell.delta * cell.offset;
+    cell.max = cell.delta * (steps + cell.offset);
+  }
+}
+
+bool has_symmetric_offsets(const FileEntry& entry) {
+  const double middle = std::ldexp(1.0, entry.format.bitwidth - 1);
+  return all_offsets(entry, -middle) || all_offsets(entry, 1.0 - middle) || all_offsets(entry, 0.0);
+}
 
 EncodingsDocument read_entries(std::string_view text, const std::string& file) {
   return Reader(text, file).read();

@@ -13,6 +13,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/model.h"
 #include "graph/model_impl.h"
+#include "graph/save_model.h"
 #include "graph/walk_tensors.h"
 
 namespace bitsweep {
@@ -98,6 +99,11 @@ class LentBytes {
   void lend(onnx::TensorProto* tensor, const graph::StoredBytes& bytes) {
     tensor->clear_external_data();
     if (tensor->data_location() == onnx::TensorProto::EXTERNAL) tensor->clear_data_location();
+    if (bytes.make) {
+      const Tensor value = bytes.make();
+      tensor->set_raw_data(value.data(), value.size_bytes());
+      return;
+    }
     if (bytes.text == nullptr) {
       tensor->set_raw_data(bytes.data, bytes.size);
       return;
@@ -172,11 +178,17 @@ void write_outside(onnx::TensorProto* tensor, const Tensor& value, const std::st
 
 }  // namespace
 
-void Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
-  onnx::ModelProto proto = impl_->proto;  // cheap: large tensors are beside it
-  LentBytes lent(impl_->lending);
+void graph::save_model(const Model& model, const std::filesystem::path& path,
+                       const SaveOptions& options, const std::string& data_name) {
+  const Model::Impl& impl = *model.impl();
+  onnx::ModelProto proto = impl.proto;  // cheap: large tensors are beside it
+  LentBytes lent(impl.lending);
   std::filesystem::path data_path = path;
-  data_path += ".data";
+  if (data_name.empty()) {
+    data_path += ".data";
+  } else {
+    data_path.replace_filename(data_name);
+  }
   AsideFile file(path);
   std::optional<AsideFile> data_file;
   const std::set<const onnx::TensorProto*> external = choose_external(proto, options);
@@ -185,10 +197,10 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   graph::walk_tensors(proto, [&](onnx::TensorProto& tensor) {
     const int stored = graph::stored_index(tensor);
     if (external.count(&tensor) > 0) {
-      const Tensor value = graph::read_tensor(tensor, impl_->stored, nullptr);
+      const Tensor value = graph::read_tensor(tensor, impl.stored, nullptr);
       write_outside(&tensor, value, data_path.filename().string(), &end, &data_file->stream());
     } else if (stored >= 0) {
-      lent.lend(&tensor, impl_->stored[static_cast<std::size_t>(stored)]);
+      lent.lend(&tensor, impl.stored[static_cast<std::size_t>(stored)]);
     }
   });
   if (proto.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -205,6 +217,10 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
     data_file->commit();
   }
   file.commit();
+}
+
+void Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
+  graph::save_model(*this, path, options);
 }
 
 }  // namespace bitsweep

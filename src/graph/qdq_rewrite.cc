@@ -104,6 +104,10 @@ class Rewriter {
     }
   }
 
+  void write(const ComputedTensor& tensor, const std::string& name, onnx::TensorProto* to) {
+    write_computed(tensor.type, tensor.shape, tensor.make, name, to, &impl_->stored);
+  }
+
   void add_source_pairs(onnx::GraphProto& graph) {
     for (const auto& [tensor, site] : sites_) {
       if (graph_.tensor(tensor).producer >= 0) continue;
@@ -112,7 +116,7 @@ class Rewriter {
       if (!site->scale.defined()) {
         if (initializer == nullptr) continue;  // stored sparsely: stays as it is
         initializer->Clear();
-        write_tensor(site->value, name, initializer);
+        write(site->value, name, initializer);
         continue;
       }
       if (initializer == nullptr) {  // a graph input: its name stays with the caller's data
@@ -125,14 +129,14 @@ class Rewriter {
       if (site->codes.defined()) {
         const std::string codes = names_.make(name + "_q");
         initializer->Clear();
-        write_tensor(site->codes, codes, initializer);
+        write(site->codes, codes, initializer);
         add_dequantize(*site, codes, name, graph);
         continue;
       }
       const std::string source = names_.make(name + "_float");
       if (site->value.defined()) {
         initializer->Clear();
-        write_tensor(site->value, source, initializer);
+        write(site->value, source, initializer);
       } else {
         initializer->set_name(source);
       }
@@ -167,9 +171,35 @@ class Rewriter {
   // Scale and zero point of a site, written once for both nodes.
   std::pair<std::string, std::string> parameters(const QdqSite& site, onnx::GraphProto& graph) {
     const std::string& name = name_of(site.tensor);
-    std::string scale = add_initializer(site.scale, name + "_scale", graph);
+    std::string scale = site.scale_multiples.defined()
+                            ? add_scale(site, graph)
+                            : add_initializer(site.scale, name + "_scale", graph);
     std::string zero = add_initializer(site.zero_point, name + "_zero_point", graph);
     return {std::move(scale), std::move(zero)};
+  }
+
+  // Name of a scale that is itself dequantized.
+  std::string add_scale(const QdqSite& site, onnx::GraphProto& graph) {
+    const std::string& name = name_of(site.tensor);
+    const std::string multiples = add_initializer(site.scale_multiples, name + "_scale_q", graph);
+    const std::string unit = add_initializer(site.scale, name + "_meta_scale", graph);
+    std::string scale = names_.make(name + "_scale");
+    onnx::NodeProto* node = graph.add_node();
+    node->set_op_type("DequantizeLinear");
+    node->set_name(node_name(name + "_scale_DequantizeLinear"));
+    node->add_input(multiples);
+    node->add_input(unit);
+    node->add_input(add_initializer(site.scale_zero_point, name + "_meta_zero_point", graph));
+    node->add_output(scale);
+    add_int(*node, "axis", site.scale_axis);
+    return scale;
+  }
+
+  static void add_int(onnx::NodeProto& node, const char* key, std::int64_t value) {
+    onnx::AttributeProto* attribute = node.add_attribute();
+    attribute->set_name(key);
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(value);
   }
 
   onnx::NodeProto* add_linear(const char* type, const QdqSite& site, const std::string& in,
@@ -182,14 +212,8 @@ class Rewriter {
     node->add_input(parameters.first);
     node->add_input(parameters.second);
     node->add_output(out);
-    const auto add_int = [&](const char* key, std::int64_t value) {
-      onnx::AttributeProto* attribute = node->add_attribute();
-      attribute->set_name(key);
-      attribute->set_type(onnx::AttributeProto::INT);
-      attribute->set_i(value);
-    };
-    if (site.axis >= 0) add_int("axis", site.axis);
-    if (site.block_size > 0) add_int("block_size", site.block_size);
+    if (site.axis >= 0) add_int(*node, "axis", site.axis);
+    if (site.block_size > 0) add_int(*node, "block_size", site.block_size);
     return node;
   }
 
@@ -203,11 +227,27 @@ class Rewriter {
   void add_pair(const QdqSite& site, const std::string& in, const std::string& out,
                 onnx::GraphProto& graph) {
     const auto names = parameters(site, graph);
+    const std::string source = site.low.defined() ? add_clip(site, in, graph) : in;
     const std::string codes = names_.make(name_of(site.tensor) + "_q");
-    add_linear("QuantizeLinear", site, in, codes, names, graph)
+    add_linear("QuantizeLinear", site, source, codes, names, graph)
         ->set_name(node_name(name_of(site.tensor) + "_QuantizeLinear"));
     add_linear("DequantizeLinear", site, codes, out, names, graph)
         ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+  }
+
+  std::string add_clip(const QdqSite& site, const std::string& in, onnx::GraphProto& graph) {
+    const std::string& name = name_of(site.tensor);
+    const std::string low = add_initializer(site.low, name + "_low", graph);
+    const std::string high = add_initializer(site.high, name + "_high", graph);
+    std::string clipped = names_.make(name + "_clipped");
+    onnx::NodeProto* node = graph.add_node();
+    node->set_op_type("Clip");
+    node->set_name(node_name(name + "_Clip"));
+    node->add_input(in);
+    node->add_input(low);
+    node->add_input(high);
+    node->add_output(clipped);
+    return clipped;
   }
 
   void add_dequantize(const QdqSite& site, const std::string& codes, const std::string& out,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "bitsweep/model.h"
@@ -7,6 +8,15 @@
 #include "graph/graph.h"
 
 namespace bitsweep::graph {
+
+/// A constant that is computed when it is written.
+struct ComputedTensor {
+  DataType type = DataType::kUndefined;
+  Shape shape;
+  std::function<Tensor()> make;  ///< keeps alive what it needs; the same each time
+
+  bool defined() const { return static_cast<bool>(make); }
+};
 
 /// A QuantizeLinear and DequantizeLinear pair behind a tensor, or a DequantizeLinear behind stored
 /// codes.
@@ -17,9 +27,18 @@ struct QdqSite {
   Tensor zero_point;  ///< its type is that of the codes; shape of `scale`
   int axis = -1;      ///< channel axis, or with blocks theirs; -1: per tensor
   int block_size = 0;
-  Tensor value;  ///< of a static tensor: replaces the stored value; undefined: unchanged
-  Tensor codes;  ///< of a static tensor: stored instead of the value, so that only DequantizeLinear
-                 ///< is needed
+  /// LPBQ: whole numbers in the shape that `scale` would have. `scale` then holds one float for
+  /// each index on `scale_axis`, and their product, made by a DequantizeLinear, is the scale.
+  Tensor scale_multiples;
+  Tensor scale_zero_point;  ///< zeros of the type of scale_multiples, in the shape of `scale`
+  int scale_axis = -1;
+  /// Ends of a grid that has fewer codes than their type: the value is clipped first, unless it is
+  /// static.
+  Tensor low;
+  Tensor high;
+  ComputedTensor value;  ///< of a static tensor: replaces the stored value; undefined: unchanged
+  ComputedTensor codes;  ///< of a static tensor: stored instead of the value, so that only
+                         ///< DequantizeLinear is needed
 };
 
 /// The model with the pairs. All tensors keep their names: a pair's output has the name of its

@@ -1,4 +1,5 @@
 #include "graph/tensor_proto.h"
+#include "graph/model_impl.h"
 
 #include <fmt/format.h>
 
@@ -163,6 +164,7 @@ Tensor read_tensor(const onnx::TensorProto& tensor, std::span<const StoredBytes>
   if (type == DataType::kString) return Tensor::borrow(type, std::move(shape), nullptr, nullptr);
   if (const int index = stored_index(tensor); index >= 0) {
     const StoredBytes& bytes = stored[static_cast<std::size_t>(index)];
+    if (bytes.make) return bytes.make();
     return view_or_copy(type, shape, bytes.data, bytes.owner);
   }
   if (tensor.has_raw_data())
@@ -259,7 +261,31 @@ void restore_stored(onnx::TensorProto* tensor, std::span<const StoredBytes> stor
   const StoredBytes& bytes = stored[static_cast<std::size_t>(index)];
   tensor->clear_external_data();
   if (tensor->data_location() == onnx::TensorProto::EXTERNAL) tensor->clear_data_location();
+  if (bytes.make) {
+    const Tensor value = bytes.make();
+    tensor->set_raw_data(value.data(), value.size_bytes());
+    return;
+  }
   tensor->set_raw_data(bytes.data, bytes.size);
+}
+
+void write_computed(DataType type, const Shape& shape, std::function<Tensor()> make,
+                    std::string_view name, onnx::TensorProto* to,
+                    std::vector<StoredBytes>* stored) {
+  const std::size_t bytes =
+      (static_cast<std::size_t>(num_elements(shape)) * data_type_bits(type) + 7) / 8;
+  if (bytes < kStoredBytesMin) {
+    write_tensor(make(), name, to);
+    return;
+  }
+  to->set_name(std::string(name));
+  to->set_data_type(static_cast<std::int32_t>(type));
+  for (const std::int64_t d : shape) to->add_dims(d);
+  StoredBytes computed;
+  computed.size = bytes;
+  computed.make = std::move(make);
+  stored->push_back(std::move(computed));
+  mark_stored(to, stored->size() - 1);
 }
 
 }  // namespace bitsweep::graph

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@ struct StoredBytes {
   std::size_t size = 0;
   std::string* text =
       nullptr;  ///< the string that holds the bytes; null when they are in a mapped file
+  /// Computes the tensor each time that it is needed, instead of `data`: what is written weight by
+  /// weight never is in memory as a whole.
+  std::function<Tensor()> make{};
 };
 
 /// Index into the stored bytes of the model, or -1 when the message holds its data itself.
@@ -42,6 +46,10 @@ Tensor read_sparse(const onnx::SparseTensorProto& sparse, std::span<const Stored
 
 /// Writes type, shape and raw_data.
 void write_tensor(const Tensor& value, std::string_view name, onnx::TensorProto* to);
+
+/// Makes `to` a tensor whose bytes are computed when they are needed; small ones at once.
+void write_computed(DataType type, const Shape& shape, std::function<Tensor()> make,
+                    std::string_view name, onnx::TensorProto* to, std::vector<StoredBytes>* stored);
 
 /// Puts stored bytes back into the message (a copy).
 void restore_stored(onnx::TensorProto* tensor, std::span<const StoredBytes> stored);

@@ -40,7 +40,13 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
     Quantizer& q = *engine.quantizer(s);
     const bool parameter =
         site.role == graph::TensorRole::kParameter && engine.graph().tensor(site.tensor).is_static;
-    if (parameter && q.format().needs_encoding() && !q.frozen()) q.compute_encoding();
+    if (!parameter || !q.format().needs_encoding() || q.frozen()) continue;
+    // As in the reference: activations are observed behind blocks that LPBQ has not rounded yet.
+    if (q.lpbq()) {
+      lpbq_.emplace_back(&q, *q.lpbq());
+      q.set_lpbq(std::nullopt);
+    }
+    q.compute_encoding();
   }
 }
 
@@ -93,6 +99,7 @@ void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
 
 void CalibrationRun::finish() {
   const auto& sites = engine_.placement().sites;
+  for (const auto& [quantizer, lpbq] : lpbq_) quantizer->set_lpbq(lpbq);
   for (const int s : engine_.enabled_state()) {
     Quantizer& q = *engine_.quantizer(s);
     if (q.format().needs_encoding() && !q.frozen() && q.has_statistics()) q.compute_encoding();

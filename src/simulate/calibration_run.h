@@ -43,6 +43,7 @@ class CalibrationRun {
   Engine& engine_;
   std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
       before_;
+  std::vector<std::pair<Quantizer*, Lpbq>> lpbq_;  // put back when activations have been observed
   std::int64_t num_samples_ = 0;
 };
 

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bitsweep/export.h"
+#include "bitsweep/sample_source.h"
+#include "bitsweep/simulation.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
+
+struct VerifyOptions {
+  /// Steps of an output by which the exported model, run without optimizations, may differ from the
+  /// simulation. One: a value that lies between two codes may round to either.
+  double max_steps = 1.0;
+  int num_threads = 1;        ///< of the sessions of the exported model
+  int num_latency_runs = 10;  ///< runs of the first sample per model; 0: no timing
+};
+
+/// Whether ONNX Runtime opens the file with one level of optimizations.
+struct LoadCheck {
+  std::string level;  ///< "disabled", "basic", "extended", "all"
+  bool loads = false;
+  std::string reason;  ///< what the runtime says when it refuses
+};
+
+/// Two runs of the same samples, compared at one output; the worst sample counts.
+struct Agreement {
+  std::string output;
+  std::string reference;  ///< "float" or "simulation"
+  std::string tested;     ///< "simulation", "qdq" (no optimizations) or "qdq optimized"
+  double max_difference = 0.0;
+  /// In steps of the output's grid; of an output without one: in 255ths of its range.
+  double max_steps = 0.0;
+  double sqnr_db = 0.0;  ///< over all samples; infinite when equal
+  /// Share of positions whose largest entry along the last axis is the same.
+  double top1_agreement = 1.0;
+};
+
+/// A tensor whose exported grid does not do what its quantizer does with the same values.
+struct Disagreement {
+  std::string tensor;
+  double max_difference = 0.0;
+  double max_steps = 0.0;
+  double share = 0.0;  ///< of the values that differ
+  std::int64_t sample = 0;
+};
+
+struct VerifyResult {
+  std::vector<std::string> problems;  ///< what the checks of the file found, a sentence each
+  std::vector<LoadCheck> loads;
+  std::vector<Agreement> agreements;
+  /// First tensor of the model that differs by more than `max_steps`: the export is wrong.
+  std::optional<Disagreement> first_disagreement;
+  /// First tensor with values between two codes that round the other way: QuantizeLinear rounds
+  /// half steps to even, the simulation upwards. Behind it both may differ by more than a step.
+  std::optional<Disagreement> first_half_step;
+  std::int64_t num_samples = 0;
+  double float_ms = 0.0;  ///< median latency of one run, all optimizations; 0: not measured
+  double qdq_ms = 0.0;
+
+  /// No problem; loads at every level; without optimizations every output is within `max_steps` of
+  /// the simulation, or each tensor by itself is, and the difference of the outputs, which comes
+  /// from half steps alone, is smaller than the one between float model and simulation.
+  bool passed = false;
+};
+
+/// Checks an exported model file against the simulation that it came from.
+/// @throws Error for samples that do not fit, or a file that is no model.
+VerifyResult verify(Simulation& simulation, const std::filesystem::path& qdq_file,
+                    SampleSource& samples, const VerifyOptions& options = {});
+
+/// The same when only the files are there: the simulation is read back from the QDQ model, the
+/// float outputs come from `float_file`.
+VerifyResult verify(const std::filesystem::path& float_file, const std::filesystem::path& qdq_file,
+                    SampleSource& samples, const SimulationOptions& simulation_options = {},
+                    const VerifyOptions& options = {});
+
+}  // namespace BITSWEEP_EXPORT bitsweep

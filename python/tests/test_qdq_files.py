@@ -1,0 +1,118 @@
+"""QDQ models and TensorQuantOverrides: read back, verified, and understood by ONNX Runtime's own tools."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnxruntime.quantization import QuantType
+from onnxruntime.quantization.tensor_quant_overrides import TensorQuantOverridesHelper
+
+import bitsweep
+from bitsweep.quantsim import QuantizationSimModel
+
+
+@pytest.fixture
+def sim(cnn):
+    sim = QuantizationSimModel(cnn.model, config_file="htp_v81")
+    sim.compute_encodings(cnn.feeds)
+    return sim
+
+
+def outputs(sim, feed):
+    return sim.session.run(None, feed)
+
+
+class TestFromOnnxQdq:
+    @pytest.mark.parametrize("integers", [False, True])
+    def test_computes_the_very_outputs_of_what_was_exported(self, cnn, sim, integers):
+        again = QuantizationSimModel.from_onnx_qdq(sim.to_onnx_qdq(prequantize_constants=integers))
+        for feed in cnn.feeds:
+            for want, got in zip(outputs(sim, feed), outputs(again, feed), strict=True):
+                np.testing.assert_array_equal(want, got)
+
+    def test_reads_what_the_quantizer_of_onnx_runtime_wrote(self, cnn, tmp_path):
+        from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+        class Reader(CalibrationDataReader):
+            def __init__(self):
+                self.left = iter(cnn.feeds)
+
+            def get_next(self):
+                return next(self.left, None)
+
+        source, target = tmp_path / "m.onnx", tmp_path / "q.onnx"
+        onnx.save(cnn.model, source)
+        quantize_static(
+            source, target, Reader(), quant_format=QuantFormat.QDQ, activation_type=QuantType.QUInt8
+        )
+        again = QuantizationSimModel.from_onnx_qdq(target)
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = ort.InferenceSession(target, options, providers=["CPUExecutionProvider"])
+        want, got = session.run(None, cnn.feeds[0])[0], outputs(again, cnn.feeds[0])[0]
+        spread = float(np.ptp(want))
+        assert np.abs(want - got).max() <= 2 * spread / 255  # half steps may round the other way
+
+    def test_names_what_does_not_map(self, sim):
+        model = sim.to_onnx_qdq()
+        last = next(n for n in reversed(model.graph.node) if n.op_type == "DequantizeLinear")
+        scale = next(i for i in model.graph.initializer if i.name == last.input[1])
+        twin = onnx.TensorProto()
+        twin.CopyFrom(scale)
+        twin.name = "another scale"
+        twin.raw_data = np.float32(7).tobytes()
+        model.graph.initializer.append(twin)
+        last.input[1] = twin.name
+        with pytest.raises(bitsweep.Error, match=f'"{last.name}".*is not that of'):
+            QuantizationSimModel.from_onnx_qdq(model)
+
+
+class TestVerify:
+    def test_passes_for_the_model_of_the_simulation(self, cnn, sim):
+        result = sim.verify(sim.to_onnx_qdq(), cnn.feeds)
+        assert result.passed
+        assert [check.loads for check in result.loads] == [True] * 4
+        assert result.num_samples == len(cnn.feeds)
+
+    def test_passes_for_the_files_alone(self, cnn, sim):
+        assert bitsweep.verify(cnn.model, sim.to_onnx_qdq(), cnn.feeds).passed
+
+    def test_quantize_writes_and_checks(self, cnn, tmp_path):
+        result = bitsweep.quantize(cnn.model, cnn.feeds, tmp_path / "q.onnx", param_type="int4")
+        assert result is not None
+        assert result.passed
+        onnx.checker.check_model(onnx.load(tmp_path / "q.onnx"), full_check=True)
+
+
+class TestOrtOverrides:
+    def test_pass_the_check_of_onnx_runtime(self, sim):
+        overrides = sim.to_ort_overrides()
+        helper = TensorQuantOverridesHelper(overrides)
+        model = sim.model.model
+        initializers = {i.name: i for i in model.graph.initializer}
+        names = set(overrides) - set(initializers)
+        valid, reason = helper.is_valid(initializers, names, QuantType.QUInt8)
+        assert valid, reason
+
+    def test_give_the_same_outputs_when_read(self, cnn, sim):
+        other = QuantizationSimModel(cnn.model, config_file="htp_v81")
+        other.load_ort_overrides(sim.to_ort_overrides())
+        for want, got in zip(outputs(sim, cnn.feeds[0]), outputs(other, cnn.feeds[0]), strict=True):
+            np.testing.assert_array_equal(want, got)
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"quant_type": "QFloat3"}, "QFloat3"),
+            ({"scale": -1.0}, "not positive"),
+            ({"zero_point": 300}, "can't hold"),
+            ({"scale": None}, "no number"),
+        ],
+    )
+    def test_broken_ones_are_one_sentence(self, sim, change, words):
+        name = sim.activation_names[0]
+        item = {"quant_type": "QUInt8", "scale": 0.5, "zero_point": 3} | change
+        with pytest.raises(bitsweep.Error, match=words):
+            sim.load_ort_overrides({name: [item]})

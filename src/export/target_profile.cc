@@ -1,0 +1,149 @@
+#include "export/target_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "export/write_entries.h"
+
+namespace bitsweep::exporting {
+namespace {
+
+constexpr int kBiasBits = 32;
+
+using Notes = std::vector<ProfileNote>;
+
+bool is_bias(const FileEntry& entry) {
+  return entry.format.is_integer() && entry.format.bitwidth == kBiasBits;
+}
+
+bool has_zero_points(const FileEntry& entry) {
+  for (std::size_t i = 0; i < entry.cells.size(); ++i) {
+    if (zero_point(entry, i) != 0) return true;
+  }
+  return false;
+}
+
+void refuse(Notes& notes, const FileEntry& entry, std::string what) {
+  notes.push_back({.tensor = entry.name, .what = std::move(what), .refused = true});
+}
+
+void tell(Notes& notes, const FileEntry& entry, std::string what) {
+  notes.push_back({.tensor = entry.name, .what = std::move(what), .refused = false});
+}
+
+// Signed codes around zero that cover the old range.
+void make_symmetric(FileEntry& entry) {
+  const double middle = std::ldexp(1.0, entry.format.bitwidth - 1);
+  for (AffineEncoding& cell : entry.cells) {
+    const double largest = std::max(std::abs(cell.min), std::abs(cell.max));
+    cell.delta = largest / (middle - 1.0);
+    cell.offset = -middle;
+    cell.min = -middle * cell.delta;
+    cell.max = largest;
+  }
+  entry.symmetric = entry.signed_codes = true;
+}
+
+// Zero points must be 0, so everything is signed and symmetric. Activations have 8 bits, weights 8
+// or 4. Source: TensorRT developer guide, explicit quantization.
+void tensorrt(std::vector<FileEntry>& entries, Notes& notes) {
+  std::erase_if(entries, [&](const FileEntry& entry) {
+    if (!is_bias(entry)) return false;
+    tell(notes, entry, "stays in float: TensorRT quantizes biases itself");
+    return true;
+  });
+  for (FileEntry& entry : entries) {
+    if (entry.format.kind == Format::Kind::kFloat8E4M3FN || !entry.format.needs_encoding())
+      continue;
+    const int bits = entry.format.bitwidth;
+    if (!entry.format.is_integer() || (bits != 8 && !(bits == 4 && entry.parameter))) {
+      refuse(notes, entry,
+             fmt::format("is {}: TensorRT has int8, float8e4m3fn, and int4 for weights",
+                         entry.format.name()));
+      continue;
+    }
+    // Codes of a symmetric grid may be unsigned on request only: then signed ones say the same.
+    entry.signed_codes = true;
+    if (!has_zero_points(entry)) continue;
+    const bool one_sided = entry.cells.front().min >= 0.0;
+    make_symmetric(entry);
+    tell(notes, entry,
+         fmt::format(
+             "got a symmetric grid of {} bits, because zero points must be 0{}", bits,
+             one_sided ? "; it has no negative values, so half of the codes are unused" : ""));
+  }
+}
+
+// Per-channel weights are symmetric; 16-bit weights go with 16-bit activations only. Source: QNN
+// documentation of the HTP backend.
+void qnn_htp(std::vector<FileEntry>& entries, Notes& notes) {
+  const bool narrow = std::any_of(entries.begin(), entries.end(), [](const FileEntry& entry) {
+    return !entry.parameter && entry.format.is_integer() && entry.format.bitwidth < 16;
+  });
+  for (FileEntry& entry : entries) {
+    if (is_bias(entry) || !entry.format.needs_encoding()) continue;
+    const int bits = entry.format.bitwidth;
+    if (!entry.format.is_integer()) {
+      refuse(notes, entry, fmt::format("is {}, which HTP does not have", entry.format.name()));
+    } else if (!entry.parameter && bits != 8 && bits != 16) {
+      refuse(notes, entry, fmt::format("is an activation of {} bits: HTP has 8 and 16", bits));
+    } else if (entry.parameter && bits == 16 && narrow) {
+      refuse(notes, entry, "has 16 bits beside activations of 8: give those 16 bits, too");
+    } else if (entry.parameter && entry.kind != EntryKind::kPerTensor && has_zero_points(entry)) {
+      make_symmetric(entry);
+      tell(notes, entry, "got symmetric grids, because several scales allow no zero points");
+    }
+  }
+}
+
+// 8-bit kernels of CPUs without VNNI add two products in 16 bits. Source: ONNX Runtime
+// documentation, "quantize ONNX models", S8S8 and U8U8.
+void ort_cpu(std::vector<FileEntry>& entries, Notes& notes) {
+  constexpr double kMostOfPairs = 32767.0;
+  constexpr double kLargestCode = 255.0;
+  for (FileEntry& entry : entries) {
+    if (!entry.parameter || is_bias(entry) || !entry.format.is_integer() ||
+        entry.format.bitwidth != 8)
+      continue;
+    if (2.0 * kLargestCode * 127.0 > kMostOfPairs) {
+      tell(notes, entry,
+           "may saturate on CPUs without VNNI: two products can pass 32767; 7 bits can't");
+    }
+  }
+}
+
+using Rule = std::function<void(std::vector<FileEntry>&, Notes&)>;
+
+const std::map<std::string, Rule>& rules() {
+  static const std::map<std::string, Rule> table = {
+      {"onnx", [](std::vector<FileEntry>&, Notes&) {}},
+      {"ort_cpu", ort_cpu},
+      {"qnn_htp", qnn_htp},
+      {"tensorrt", tensorrt}};
+  return table;
+}
+
+}  // namespace
+
+std::vector<ProfileNote> apply_profile(const std::string& profile,
+                                       std::vector<FileEntry>& entries) {
+  const auto rule = rules().find(profile);
+  if (rule == rules().end()) {
+    std::string known;
+    for (const auto& [name, unused] : rules()) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorCode::kInvalidArgument, "export",
+                fmt::format("no target profile is named \"{}\"", profile),
+                fmt::format("use one of: {}", known));
+  }
+  Notes notes;
+  rule->second(entries, notes);
+  return notes;
+}
+
+}  // namespace bitsweep::exporting

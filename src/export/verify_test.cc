@@ -1,0 +1,133 @@
+#include "bitsweep/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "bitsweep/error.h"
+#include "bitsweep/qdq_export.h"
+#include "export/agreement.h"
+#include "graph/onnx_checks.h"
+#include "graph/testing/model_builder.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using graph::testing::ModelBuilder;
+using graph::testing::tensor;
+using simulate::testing::calibrate;
+using simulate::testing::samples;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class Feeds : public SampleSource {
+ public:
+  explicit Feeds(std::vector<Feed> feeds) : feeds_(std::move(feeds)) {}
+  bool next(Feed* feed) override {
+    if (at_ == feeds_.size()) return false;
+    *feed = feeds_[at_++];
+    return true;
+  }
+  void rewind() override { at_ = 0; }
+
+ private:
+  std::vector<Feed> feeds_;
+  std::size_t at_ = 0;
+};
+
+Model chain() {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 8});
+  m.random("w1", {8, 8}, 1).random("w2", {8, 8}, 2).random("w3", {8, 4}, 3);
+  m.node("a = MatMul(x, w1)").node("b = MatMul(a, w2)").node("y = MatMul(b, w3)").output("y");
+  return m.model();
+}
+
+class Verify : public ::testing::Test {
+ protected:
+  Verify() { std::filesystem::create_directories(folder_); }
+  ~Verify() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("bitsweep_verify_" + std::to_string(::getpid()));
+  VerifyOptions quick_{.num_latency_runs = 1};
+};
+
+TEST_F(Verify, PassesForWhatWasExported) {
+  const Model model = chain();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 3));
+  const auto qdq = folder_ / "q \u00e4.onnx";
+  to_onnx_qdq(sim, {.integer_weights = true, .int32_bias = true}).save(qdq);
+  Feeds feeds(samples(model, 3));
+  const VerifyResult result = verify(sim, qdq, feeds, quick_);
+  EXPECT_TRUE(result.passed);
+  EXPECT_EQ(result.num_samples, 3);
+  ASSERT_EQ(result.loads.size(), 4U);
+  for (const LoadCheck& check : result.loads) EXPECT_TRUE(check.loads) << check.reason;
+  EXPECT_EQ(result.agreements.size(), 4U);
+  EXPECT_FALSE(result.first_disagreement);
+  EXPECT_GT(result.qdq_ms, 0.0);
+}
+
+TEST_F(Verify, ReadsTheSimulationBackFromTheFiles) {
+  const Model model = chain();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 2));
+  model.save(folder_ / "f.onnx");
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  Feeds feeds(samples(model, 2));
+  EXPECT_TRUE(verify(folder_ / "f.onnx", folder_ / "q.onnx", feeds, {}, quick_).passed);
+}
+
+TEST_F(Verify, NamesTheFirstTensorThatDisagrees) {
+  const Model model = chain();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 2));
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  Encoding coarse = *sim.quantizer("b")->encoding();
+  AffineEncoding& cell = coarse.cells.front();
+  cell.delta *= 16.0;
+  cell.min *= 16.0;
+  cell.max *= 16.0;
+  sim.quantizer("b")->load_encoding(coarse);
+  Feeds feeds(samples(model, 2));
+  VerifyOptions options = quick_;
+  options.max_steps = 0.05;
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, options);
+  EXPECT_FALSE(result.passed);
+  ASSERT_TRUE(result.first_disagreement);
+  EXPECT_EQ(result.first_disagreement->tensor, "b");
+  EXPECT_GT(result.first_disagreement->max_difference, 0.0);
+}
+
+TEST_F(Verify, SaysWhatIsWrongWithTheFile) {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 4}).random("w", {4, 4}).floats("s", {4}, {1, 1, 1, 1});
+  m.initializer("z", tensor({4}, std::vector<std::int64_t>{0, 0, 0, 0}));
+  m.node("y = MatMul(x, v) {name: \"twice\"}")
+      .node("v = Identity(w) {name: \"twice\"}")
+      .output("y");
+  const std::vector<std::string> problems = graph::onnx_problems(m.model());
+  EXPECT_THAT(problems, Contains(HasSubstr("before anything makes it")));
+  EXPECT_THAT(problems, Contains(HasSubstr("two nodes are named \"twice\"")));
+}
+
+TEST(AgreementSums, CountStepsNoiseAndTheLargestEntry) {
+  exporting::AgreementSums sums;
+  sums.add(tensor({2, 2}, std::vector<float>{1, 0, 0, 2}),
+           tensor({2, 2}, std::vector<float>{1, 0, 0, 1}), 0.5);
+  EXPECT_EQ(sums.max_difference(), 1.0);
+  EXPECT_EQ(sums.max_steps(), 2.0);
+  EXPECT_NEAR(sums.sqnr_db(), 10.0 * std::log10(5.0), 1e-12);
+  EXPECT_EQ(sums.top1_agreement(), 1.0);
+  sums.add(tensor({1, 2}, std::vector<float>{1, 0}), tensor({1, 2}, std::vector<float>{0, 1}), 0.5);
+  EXPECT_NEAR(sums.top1_agreement(), 2.0 / 3.0, 1e-12);
+}
+
+}  // namespace
+}  // namespace bitsweep

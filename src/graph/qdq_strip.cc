@@ -1,0 +1,496 @@
+#include "graph/qdq_strip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/half.h"
+#include "bitsweep/error.h"
+#include "graph/graph_data.h"
+
+namespace bitsweep::graph {
+namespace {
+
+bool is_linear(const Node& node, std::string_view type) {
+  return node.op_type == type && (node.domain.empty() || node.domain == "com.microsoft");
+}
+
+[[noreturn]] void unmapped(const Node& node, const std::string& why) {
+  throw Error(
+      ErrorCode::kInvalidModel, "from_onnx_qdq",
+      fmt::format("\"{}\" ({}) does not map to a quantizer: {}", node.name, node.op_type, why),
+      "give a model in which every QuantizeLinear is followed by a DequantizeLinear");
+}
+
+// Value of a code as DequantizeLinear computes it, before the scale.
+float float8_value(std::uint8_t code, bool e4m3) {
+  const int mantissa_bits = e4m3 ? 3 : 2;
+  const int bias = e4m3 ? 7 : 15;
+  const int exponent = (code & 0x7F) >> mantissa_bits;
+  const int mantissa = code & ((1 << mantissa_bits) - 1);
+  const float magnitude = exponent == 0
+                              ? std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits)
+                              : std::ldexp(static_cast<float>((1 << mantissa_bits) + mantissa),
+                                           exponent - bias - mantissa_bits);
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+/// Scale, zero point and axis of one of the two nodes.
+struct Parameters {
+  Tensor scale;
+  std::optional<Tensor> zero_point;
+  DataType code_type = DataType::kUint8;
+  int axis = 1;
+  int block_size = 0;
+
+  bool operator==(const Parameters& other) const {
+    const bool zero = zero_point && other.zero_point ? zero_point->equal_bits(*other.zero_point)
+                                                     : all_zero() && other.all_zero();
+    return scale.equal_bits(other.scale) && zero && code_type == other.code_type &&
+           (scale.size() == 1 || axis == other.axis) && block_size == other.block_size;
+  }
+  bool all_zero() const {
+    if (!zero_point) return true;
+    const std::vector<std::int64_t> values = zeros();
+    return std::all_of(values.begin(), values.end(), [](std::int64_t z) { return z == 0; });
+  }
+  std::vector<std::int64_t> zeros() const {
+    if (!zero_point || zero_point->type() == DataType::kFloat8E4M3FN ||
+        zero_point->type() == DataType::kFloat8E5M2)
+      return std::vector<std::int64_t>(static_cast<std::size_t>(scale.size()), 0);
+    return whole_numbers(*zero_point);
+  }
+};
+
+class Stripper {
+ public:
+  explicit Stripper(const Graph& graph)
+      : graph_(graph),
+        data_(graph.data()),
+        names_(graph.data().names),
+        removed_(graph.nodes().size(), false) {}
+
+  StrippedModel run() {
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      for_each_body(*data_.nodes[n], [&](const onnx::GraphProto& body) {
+        refuse_pairs_in(body, graph_.nodes()[n]);
+      });
+    }
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      const Node& node = graph_.nodes()[n];
+      if (is_linear(node, "QuantizeLinear")) check_quantize(node, static_cast<int>(n));
+      if (is_linear(node, "DequantizeLinear")) read_dequantize(node, static_cast<int>(n));
+    }
+    for (const auto& [source, groups] : pairs_) name_pairs(source, groups);
+    return {build(), std::move(readings_)};
+  }
+
+ private:
+  /// The pairs behind one tensor that are equal.
+  struct Group {
+    Parameters parameters;
+    std::vector<TensorId> outputs;  // of the DequantizeLinear nodes
+  };
+
+  const TensorInfo& info(TensorId t) const { return graph_.tensor(t); }
+
+  void refuse_pairs_in(const onnx::GraphProto& body, const Node& owner) const {
+    for (const onnx::NodeProto& node : body.node()) {
+      if (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear")
+        unmapped(owner, fmt::format("its body holds the {} \"{}\", and bodies stay in float",
+                                    node.op_type(), node.name()));
+      for_each_body(node, [&](const onnx::GraphProto& inner) { refuse_pairs_in(inner, owner); });
+    }
+  }
+
+  Tensor scale_of(const Node& node, TensorId t) {
+    const Tensor value = graph_.static_value(t);
+    if (value.defined()) return value;
+    const int producer = info(t).producer;
+    if (producer < 0 || !is_linear(graph_.node(producer), "DequantizeLinear"))
+      unmapped(node, fmt::format("its scale \"{}\" is no constant", info(t).name));
+    const Node& inner = graph_.node(producer);
+    const Tensor codes = graph_.static_value(inner.inputs[0]);
+    if (!codes.defined())
+      unmapped(node, fmt::format("its scale \"{}\" is no constant", info(t).name));
+    removed_[static_cast<std::size_t>(producer)] = true;
+    return dequantize(inner, parameters_of(inner), codes);
+  }
+
+  Parameters parameters_of(const Node& node) {
+    Parameters result;
+    result.scale = scale_of(node, node.inputs[1]);
+    if (node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
+      const Tensor zero = graph_.static_value(node.inputs[2]);
+      if (!zero.defined())
+        unmapped(node,
+                 fmt::format("its zero point \"{}\" is no constant", info(node.inputs[2]).name));
+      result.code_type = zero.type();
+      result.zero_point = zero;
+    } else if (node.op_type == "DequantizeLinear") {
+      const Tensor codes = graph_.static_value(node.inputs[0]);
+      if (codes.defined()) {
+        result.code_type = codes.type();
+      } else if (const int producer = info(node.inputs[0]).producer; producer >= 0) {
+        result.code_type = parameters_of(graph_.node(producer)).code_type;
+      }
+    } else if (const auto type = node.attributes.find("output_dtype");
+               type != node.attributes.end() && type->second.i != 0) {
+      result.code_type = static_cast<DataType>(type->second.i);
+    }
+    result.axis = static_cast<int>(node.int_attribute("axis", 1));
+    result.block_size = static_cast<int>(node.int_attribute("block_size", 0));
+    return result;
+  }
+
+  void check_quantize(const Node& node, int index) {
+    const TensorId codes = node.outputs[0];
+    if (info(codes).is_output) unmapped(node, "its codes are an output of the model");
+    for (const Use& use : info(codes).uses) {
+      if (use.input != 0 || !is_linear(graph_.node(use.node), "DequantizeLinear"))
+        unmapped(node, fmt::format("\"{}\" ({}) reads its codes", graph_.node(use.node).name,
+                                   graph_.node(use.node).op_type));
+    }
+    removed_[static_cast<std::size_t>(index)] = true;
+  }
+
+  bool makes_scales(const Node& node) const {
+    const TensorInfo& out = info(node.outputs[0]);
+    return !out.is_output && !out.uses.empty() &&
+           std::all_of(out.uses.begin(), out.uses.end(), [&](const Use& use) {
+             const Node& reader = graph_.node(use.node);
+             return use.input == 1 &&
+                    (is_linear(reader, "QuantizeLinear") || is_linear(reader, "DequantizeLinear"));
+           });
+  }
+
+  void read_dequantize(const Node& node, int index) {
+    if (makes_scales(node)) return;  // a part of LPBQ, read with its reader
+    removed_[static_cast<std::size_t>(index)] = true;
+    const TensorId codes = node.inputs[0];
+    const Tensor stored = graph_.static_value(codes);
+    Parameters parameters = parameters_of(node);
+    if (stored.defined()) {
+      values_.emplace(node.outputs[0], dequantize(node, parameters, stored));
+      used_statics_.insert(codes);
+      add_reading(info(node.outputs[0]).name, parameters, values_.at(node.outputs[0]).shape(),
+                  true);
+      return;
+    }
+    const int producer = info(codes).producer;
+    if (producer < 0 || !is_linear(graph_.node(producer), "QuantizeLinear"))
+      unmapped(node, fmt::format("nothing known quantizes its input \"{}\"", info(codes).name));
+    const Node& quantize = graph_.node(producer);
+    if (!(parameters_of(quantize) == parameters))
+      unmapped(node,
+               fmt::format("its scale, zero point or axis is not that of \"{}\"", quantize.name));
+    std::vector<Group>& groups = pairs_[quantize.inputs[0]];
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const Group& g) { return g.parameters == parameters; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {std::move(parameters), {}});
+    group->outputs.push_back(node.outputs[0]);
+  }
+
+  Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes) const {
+    const Shape& shape = codes.shape();
+    const Tensor scale = p.scale.to_float();
+    const std::vector<std::int64_t> zeros = p.zeros();
+    const bool single = scale.size() == 1;
+    const int rank = static_cast<int>(shape.size());
+    const auto axis = static_cast<std::size_t>(p.axis < 0 ? p.axis + rank : p.axis);
+    if (!single && axis >= shape.size()) unmapped(node, "its axis is outside its input");
+    const bool is_float =
+        codes.type() == DataType::kFloat8E4M3FN || codes.type() == DataType::kFloat8E5M2;
+    const std::vector<std::int64_t> numbers =
+        is_float ? std::vector<std::int64_t>() : whole_numbers(codes);
+    Shape grid = shape;  // of the scales
+    if (p.block_size > 0) {
+      if (!single) grid[axis] = (grid[axis] + p.block_size - 1) / p.block_size;
+    }
+    const std::int64_t expected = single ? 1 : p.block_size > 0 ? num_elements(grid) : shape[axis];
+    if (scale.size() != expected)
+      unmapped(node, fmt::format("{} scales do not fit its input of shape {}", scale.size(),
+                                 shape_text(shape)));
+    Tensor wide = Tensor::allocate(DataType::kFloat, shape);
+    const std::span<float> out = wide.mutable_floats();
+    std::int64_t inner = 1;
+    if (!single) {
+      for (std::size_t a = axis + 1; a < shape.size(); ++a) inner *= shape[a];
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      std::size_t cell = 0;
+      if (!single) {
+        const auto at = static_cast<std::int64_t>(i);
+        const std::int64_t along = at / inner % shape[axis];
+        cell = static_cast<std::size_t>(
+            p.block_size > 0
+                ? (at / (inner * shape[axis]) * grid[axis] + along / p.block_size) * inner +
+                      at % inner
+                : along);
+      }
+      const float steps =
+          is_float ? float8_value(static_cast<const std::uint8_t*>(codes.data())[i],
+                                  codes.type() == DataType::kFloat8E4M3FN)
+                   : static_cast<float>(numbers[i] - zeros[zeros.size() == 1 ? 0 : cell]);
+      out[i] = steps * scale.floats()[cell];
+    }
+    return narrowed(wide, p.scale.type());
+  }
+
+  static Tensor narrowed(const Tensor& wide, DataType type) {
+    if (type == DataType::kFloat) return wide;
+    Tensor result = Tensor::allocate(type, wide.shape());
+    auto* out = static_cast<std::uint16_t*>(result.mutable_data());
+    for (std::size_t i = 0; i < wide.floats().size(); ++i) {
+      out[i] = type == DataType::kFloat16 ? float_to_half(wide.floats()[i])
+                                          : float_to_bfloat16(wide.floats()[i]);
+    }
+    return result;
+  }
+
+  void add_reading(const std::string& tensor, const Parameters& p, const Shape& shape,
+                   bool is_static) {
+    QdqReading reading{.tensor = tensor,
+                       .scale = p.scale,
+                       .code_type = p.code_type,
+                       .zero_points = p.zeros(),
+                       .axis = -1,
+                       .block_size = p.block_size,
+                       .is_static = is_static};
+    if (p.scale.size() > 1 || !p.scale.shape().empty()) {
+      // Negative axes count from the end; the rank is that of the tensor, known of constants.
+      reading.axis = p.axis;
+      if (p.axis < 0 && !shape.empty()) reading.axis += static_cast<int>(shape.size());
+    }
+    readings_.push_back(std::move(reading));
+  }
+
+  // Whether anything but these pairs sees the value in front of them.
+  bool is_seen_raw(TensorId source) const {
+    const TensorInfo& t = info(source);
+    if (t.is_output) return true;
+    return std::any_of(t.uses.begin(), t.uses.end(), [&](const Use& use) {
+      return use.input != 0 || !is_linear(graph_.node(use.node), "QuantizeLinear");
+    });
+  }
+
+  void name_pairs(TensorId source, const std::vector<Group>& groups) {
+    const bool apart = groups.size() > 1 || is_seen_raw(source);
+    const std::string& before = info(source).name;
+    const Tensor value = graph_.static_value(source);
+    for (const Group& group : groups) {
+      const Shape shape = value.defined() ? value.shape() : Shape();
+      TensorId chosen = kAbsent;  // an output whose name must stay
+      for (const TensorId t : group.outputs) {
+        if (info(t).is_output && chosen == kAbsent) chosen = t;
+      }
+      const bool fixed = info(source).is_input;  // callers feed it by name
+      if (chosen == kAbsent &&
+          (apart || before.starts_with(info(group.outputs[0]).name + "_float")))
+        chosen = group.outputs[0];
+      std::string name = chosen == kAbsent ? before : info(chosen).name;
+      if (fixed && !apart) {
+        for (const TensorId t : group.outputs) {
+          if (info(t).is_output) {
+            identities_.emplace_back(before, info(t).name);
+          } else {
+            renames_.emplace(info(t).name, before);
+          }
+        }
+        add_reading(before, group.parameters, shape, false);
+        continue;
+      }
+      if (apart && value.defined()) {
+        values_.emplace(chosen, value);
+      } else if (apart) {
+        identities_.emplace_back(before, name);
+      } else if (chosen != kAbsent) {
+        renames_.emplace(before, name);
+      }
+      for (const TensorId t : group.outputs) {
+        if (t == chosen) continue;
+        if (info(t).is_output) {
+          identities_.emplace_back(name, info(t).name);
+        } else {
+          renames_.emplace(info(t).name, name);
+        }
+      }
+      add_reading(name, group.parameters, shape, value.defined());
+    }
+  }
+
+  Model build() {
+    auto impl = std::make_shared<Model::Impl>();
+    impl->proto = data_.model->proto;
+    impl->stored = data_.model->stored;
+    for (StoredBytes& bytes : impl->stored) {
+      bytes.text = nullptr;
+      bytes.owner =
+          std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+              bytes.owner, data_.model);
+    }
+    onnx::GraphProto& graph = *impl->proto.mutable_graph();
+    graph.clear_node();
+    impl->proto.clear_opset_import();
+    for (const auto& [domain, version] : data_.imports) {
+      onnx::OperatorSetIdProto* import = impl->proto.add_opset_import();
+      import->set_domain(domain);
+      import->set_version(version);
+    }
+    if (data_.functions.empty()) impl->proto.clear_functions();
+    drop_parameters(graph);
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+      if (const auto it = renames_.find(tensor.name()); it != renames_.end())
+        tensor.set_name(it->second);
+    }
+    for (const auto& [t, value] : values_)
+      write_tensor(value, info(t).name, graph.add_initializer());
+    add_nodes(graph);
+    drop_value_infos(graph);
+    return Model(std::move(impl));
+  }
+
+  void add_identities_of(const std::string& source, onnx::GraphProto& graph) {
+    for (auto& [from, to] : identities_) {
+      if (from != source) continue;
+      onnx::NodeProto* node = graph.add_node();
+      node->set_op_type("Identity");
+      node->set_name(names_.make(to + "_Identity"));
+      node->add_input(from);
+      node->add_output(to);
+    }
+  }
+
+  void add_nodes(onnx::GraphProto& graph) {
+    for (const onnx::ValueInfoProto& input : graph.input()) add_identities_of(input.name(), graph);
+    for (std::size_t n = 0; n < graph_.nodes().size(); ++n) {
+      if (removed_[n] || dropped_constants_.count(static_cast<int>(n)) > 0) continue;
+      onnx::NodeProto* node = graph.add_node();
+      *node = *data_.nodes[n];
+      node->set_name(graph_.nodes()[n].name);
+      rename_tensors(node, [&](const std::string& name) {
+        const auto it = renames_.find(name);
+        return it == renames_.end() ? name : it->second;
+      });
+      const std::vector<std::string> outputs(node->output().begin(), node->output().end());
+      for (const std::string& output : outputs) add_identities_of(output, graph);
+    }
+  }
+
+  // Scales, zero points and codes that only the removed nodes read.
+  void drop_parameters(onnx::GraphProto& graph) {
+    std::set<std::string> dropped;
+    for (TensorId t = 0; t < static_cast<TensorId>(graph_.tensors().size()); ++t) {
+      const TensorInfo& tensor = info(t);
+      if (!tensor.is_static || tensor.is_output || tensor.uses.empty()) continue;
+      const bool only_removed =
+          std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const Use& use) {
+            return removed_[static_cast<std::size_t>(use.node)] && use.input >= 0;
+          });
+      // The value in front of a pair stays, under one name or the other.
+      const bool stays = pairs_.count(t) > 0 && values_of_pair_kept(t);
+      if (!only_removed || stays) continue;
+      if (tensor.producer >= 0) {
+        dropped_constants_.insert(tensor.producer);
+      } else {
+        dropped.insert(tensor.name);
+      }
+    }
+    auto* initializers = graph.mutable_initializer();
+    initializers->erase(std::remove_if(initializers->begin(), initializers->end(),
+                                       [&](const onnx::TensorProto& tensor) {
+                                         return dropped.count(tensor.name()) > 0;
+                                       }),
+                        initializers->end());
+    auto* inputs = graph.mutable_input();
+    inputs->erase(std::remove_if(inputs->begin(), inputs->end(),
+                                 [&](const onnx::ValueInfoProto& input) {
+                                   return dropped.count(input.name()) > 0;
+                                 }),
+                  inputs->end());
+  }
+
+  bool values_of_pair_kept(TensorId t) const { return pairs_.at(t).size() == 1; }
+
+  void drop_value_infos(onnx::GraphProto& graph) const {
+    std::set<std::string> known;
+    for (const onnx::NodeProto& node : graph.node())
+      known.insert(node.output().begin(), node.output().end());
+    auto* infos = graph.mutable_value_info();
+    infos->erase(std::remove_if(infos->begin(), infos->end(),
+                                [&](const onnx::ValueInfoProto& value) {
+                                  return known.count(value.name()) == 0;
+                                }),
+                 infos->end());
+  }
+
+  const Graph& graph_;
+  const Graph::Data& data_;
+  UniqueNames names_;
+  std::vector<bool> removed_;
+  std::set<int> dropped_constants_;
+  std::set<TensorId> used_statics_;
+  std::map<TensorId, std::vector<Group>> pairs_;  // by the tensor in front
+  std::map<TensorId, Tensor> values_;             // new constants, under the name of the tensor
+  std::map<std::string, std::string> renames_;
+  std::vector<std::pair<std::string, std::string>> identities_;
+  std::vector<QdqReading> readings_;
+};
+
+}  // namespace
+
+StrippedModel strip_qdq(const Graph& graph) { return Stripper(graph).run(); }
+
+std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(tensor.size()));
+  const auto* bytes = static_cast<const std::uint8_t*>(tensor.data());
+  const auto read = [&]<typename T>(T) {
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      T value;
+      std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
+      result[i] = static_cast<std::int64_t>(value);
+    }
+  };
+  switch (tensor.type()) {
+    case DataType::kInt4:
+    case DataType::kUint4:
+      for (std::size_t i = 0; i < result.size(); ++i) {
+        const int half = bytes[i / 2] >> (i % 2 * 4) & 0xF;
+        result[i] = tensor.type() == DataType::kInt4 && half > 7 ? half - 16 : half;
+      }
+      break;
+    case DataType::kInt8:
+      read(std::int8_t{});
+      break;
+    case DataType::kUint8:
+      read(std::uint8_t{});
+      break;
+    case DataType::kInt16:
+      read(std::int16_t{});
+      break;
+    case DataType::kUint16:
+      read(std::uint16_t{});
+      break;
+    case DataType::kInt32:
+      read(std::int32_t{});
+      break;
+    case DataType::kUint32:
+      read(std::uint32_t{});
+      break;
+    case DataType::kInt64:
+      read(std::int64_t{});
+      break;
+    default:
+      throw Error(ErrorCode::kInvalidModel, "from_onnx_qdq",
+                  "codes are neither integers nor 8-bit floats", "export the model again");
+  }
+  return result;
+}
+
+}  // namespace bitsweep::graph
