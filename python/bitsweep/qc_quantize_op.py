@@ -175,6 +175,20 @@ class QcQuantizeOp:
         """Percent of the values that the range covers."""
         return self._quantizer.percentile
 
+    def set_histogram_support(self, support: str) -> None:
+        """Which values the histogram of tf_enhanced and percentile can hold; drops encoding and statistics.
+
+        Parameters
+        ----------
+        support : "first_batch" or "growing"
+            Three times the range of the first batch, as the peer has it; or all values, whatever the batches.
+        """
+        self._quantizer.histogram_support = support
+
+    def get_histogram_support(self) -> str:
+        """Which values the histogram can hold: "first_batch" or "growing"."""
+        return self._quantizer.histogram_support
+
     def set_fixed_encoding_range(
         self, fixed_range: tuple[float | None, float | None] | None
     ) -> None:
@@ -349,6 +363,28 @@ class QcQuantizeOp:
     def update_encoding_stats(self, tensor: np.ndarray) -> None:
         """Adds the values of a float array to the statistics. Ignored when frozen."""
         self._quantizer.observe(tensor)
+
+    def get_stats_histogram(self) -> list[list[tuple[float, float]]]:
+        """What the ranges were derived from.
+
+        Returns
+        -------
+        list of list of (float, float)
+            For the tensor, each channel or each block: left edge of a bucket and its share of the values, lowest first.
+
+        Raises
+        ------
+        RuntimeError
+            Before calibration, and for min_max, which keeps no histogram.
+        """
+        if self._quantizer.encoding is None:
+            raise error(
+                NotReadyError,
+                "get_stats_histogram",
+                f'"{self.name}" has no encoding yet',
+                "calibrate first (compute_encodings)",
+            )
+        return self._quantizer.histograms()
 
     def freeze_encodings(self) -> None:
         """Keeps encoding and settings, whatever is set or calibrated, until :meth:`unfreeze_encodings`."""

@@ -361,6 +361,18 @@ class QuantizationSimModel(ExportMethods):
             quantizer.set_precision(precision)
         self._simulation.apply_exception_rules()
 
+    def set_histogram_support(self, support: str) -> None:
+        """Which values the histograms of tf_enhanced and percentile can hold, for all quantizers.
+
+        Parameters
+        ----------
+        support : "first_batch" or "growing"
+            Three times the range of the first batch, as the peer has it; or all values, so that ranges do not depend
+            on how samples are batched.
+        """
+        for quantizer in self._quantizers.values():
+            quantizer.set_histogram_support(support)
+
     def set_quantizers(self, quantizer_dict: Mapping[str, QcQuantizeOp]) -> None:
         """Puts other quantizer objects on tensors; give one object to several tensors to tie them.
 

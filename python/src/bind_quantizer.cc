@@ -11,6 +11,7 @@
 
 #include "bind.h"
 #include "bitsweep/encoding.h"
+#include "bitsweep/error.h"
 #include "bitsweep/format.h"
 #include "bitsweep/quantizer.h"
 #include "convert.h"
@@ -123,6 +124,30 @@ void bind_quantizer(nb::module_& m) {
           "scheme", [](const Quantizer& q) { return std::string(scheme_name(q.scheme())); },
           [](Quantizer& q, const std::string& name) { q.set_scheme(parse_scheme(name)); })
       .def_prop_rw("percentile", &Quantizer::percentile, &Quantizer::set_percentile)
+      .def_prop_rw(
+          "histogram_support",
+          [](const Quantizer& q) {
+            return q.histogram_support() == HistogramSupport::kGrowing ? "growing" : "first_batch";
+          },
+          [](Quantizer& q, const std::string& name) {
+            if (name != "growing" && name != "first_batch") {
+              throw Error(ErrorCode::kInvalidArgument, "quantizer",
+                          "no histogram support is named \"" + name + "\"",
+                          "use first_batch or growing");
+            }
+            q.set_histogram_support(name == "growing" ? HistogramSupport::kGrowing
+                                                      : HistogramSupport::kFirstBatch);
+          })
+      .def("histograms",
+           [](const Quantizer& q) {
+             std::vector<std::vector<std::pair<double, double>>> cells;
+             for (const std::vector<HistogramBucket>& histogram : q.histograms()) {
+               auto& cell = cells.emplace_back();
+               for (const HistogramBucket& bucket : histogram)
+                 cell.emplace_back(bucket.left, bucket.mass);
+             }
+             return cells;
+           })
       .def_prop_rw("fixed_range", &Quantizer::fixed_range, &Quantizer::set_fixed_range,
                    nb::for_setter(nb::arg().none()))
       .def_prop_rw("zero_point_shift", &Quantizer::zero_point_shift,

@@ -73,12 +73,21 @@ class BufferOwner {
   Py_buffer view_{};
 };
 
-nb::object as_ndarray(nb::handle object) {
+nb::object as_ndarray(nb::handle object, const std::string& name) {
   nb::module_ numpy = nb::module_::import_("numpy");
   if (nb::isinstance(object, numpy.attr("ndarray"))) {
     return nb::borrow(object);
   }
-  return numpy.attr("asarray")(object);
+  try {
+    return numpy.attr("asarray")(object);
+  } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_ValueError)) {
+      throw;
+    }
+    throw Error(ErrorCode::kInvalidData, "python",
+                "\"" + name + "\" is not one array: its parts differ in shape",
+                "pass an array; sequences of tensors are not supported");
+  }
 }
 
 /// The same values in the layout that ONNX Runtime reads.
@@ -134,7 +143,7 @@ nb::object wrap(const Tensor& tensor, void* data, nb::handle owner) {
 }  // namespace
 
 Tensor tensor_from_array(nb::handle object, const std::string& name) {
-  nb::object array = in_native_layout(as_ndarray(object));
+  nb::object array = in_native_layout(as_ndarray(object, name));
   const std::string dtype = nb::cast<std::string>(nb::str(array.attr("dtype").attr("name")));
   const TypeRow* row = nullptr;
   for (const TypeRow& candidate : kTypes) {

@@ -125,6 +125,41 @@ def test_ranges_of_activations_are_clamped(sim):
             assert e.max <= 0.51
 
 
+class TestHistograms:
+    def test_hold_the_share_of_each_bucket(self, model):
+        sim = QuantizationSimModel(model, quant_scheme="tf_enhanced")
+        with pytest.raises(RuntimeError, match="no encoding"):
+            sim.qc_quantize_op_dict["x"].get_stats_histogram()
+        sim.compute_encodings(samples(2, x=[1, 3, 2, 2]))
+        (buckets,) = sim.qc_quantize_op_dict["x"].get_stats_histogram()
+        edges = [left for left, _ in buckets]
+        assert edges == sorted(edges)
+        assert sum(share for _, share in buckets) == pytest.approx(1.0)
+        assert len(sim.qc_quantize_op_dict["w"].get_stats_histogram()) == 4
+
+    def test_are_not_kept_by_min_max(self, sim):
+        sim.compute_encodings(samples(2, x=[1, 3, 2, 2]))
+        with pytest.raises(RuntimeError, match="tf_enhanced"):
+            sim.qc_quantize_op_dict["x"].get_stats_histogram()
+
+    def test_see_later_batches_when_they_grow(self, model):
+        small, large = samples(2, x=[1, 3, 2, 2])
+        large = {"x": large["x"] * 100}
+        reached = {}
+        for support in ("first_batch", "growing"):
+            sim = QuantizationSimModel(model, quant_scheme="percentile")
+            sim.set_histogram_support(support)
+            assert sim.qc_quantize_op_dict["x"].get_histogram_support() == support
+            sim.compute_encodings([small, large])
+            reached[support] = sim.qc_quantize_op_dict["x"].get_encodings()[0].max
+        assert reached["growing"] >= 0.99 * large["x"].max()
+        assert reached["first_batch"] < 0.2 * reached["growing"]
+
+    def test_of_another_name_are_refused(self, sim):
+        with pytest.raises(ValueError, match="first_batch or growing"):
+            sim.set_histogram_support("shrinking")
+
+
 def test_op_mode_says_what_a_run_does(sim):
     from bitsweep.qc_quantize_op import OpMode
 

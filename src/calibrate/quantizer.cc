@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bitsweep/error.h"
+#include "calibrate/skipping_observer.h"
 #include "quant/fake_quant_plan.h"
 #include "quant/fixed_range.h"
 #include "quant/formats/float8.h"
@@ -268,6 +269,11 @@ void Quantizer::compute_encoding() {
     throw Error(ErrorCode::kNotReady, "calibrate",
                 fmt::format("quantizer \"{}\" observed no value", name_),
                 "run at least one sample in which its tensor is computed");
+  }
+  const auto* observer = dynamic_cast<const SkippingObserver*>(observer_.get());
+  if (observer != nullptr && observer->saw_only_a_mask()) {
+    drop_encoding();  // there is none: whoever calibrates leaves the tensor in float
+    return;
   }
   if (!observer_->has_data()) {
     throw Error(ErrorCode::kNotReady, "calibrate",

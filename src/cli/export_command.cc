@@ -34,6 +34,7 @@ int run(const Arguments& arguments) {
   const auto samples =
       open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
   Simulation simulation(model, simulation_options);
+  arguments.model.apply_to(simulation);
   calibrate(simulation, *samples, reporter);
   const std::string prefix = arguments.prefix.empty()
                                  ? std::filesystem::path(arguments.model.model).stem().string()

@@ -20,6 +20,13 @@ void ModelArguments::add_to(CLI::App* command) {
   command->add_option("--scheme", scheme, "how observed values become a range")
       ->capture_default_str()
       ->type_name("NAME");
+  command
+      ->add_option("--histogram", histogram,
+                   "values that tf_enhanced and percentile can see: three times the range of the "
+                   "first batch, as the reference does it, or all")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"first_batch", "growing"}))
+      ->type_name("first_batch|growing");
   command->add_option("--threads", num_threads, "threads; 0: one per core")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
@@ -53,6 +60,13 @@ SimulationOptions ModelArguments::simulation_options() const {
   for (const std::string& library : custom_op_libraries)
     options.custom_op_libraries.emplace_back(library);
   return options;
+}
+
+void ModelArguments::apply_to(const Simulation& simulation) const {
+  for (const std::string& tensor : simulation.tensor_names()) {
+    simulation.quantizer(tensor)->set_histogram_support(
+        histogram == "growing" ? HistogramSupport::kGrowing : HistogramSupport::kFirstBatch);
+  }
 }
 
 void DataArguments::add_to(CLI::App* command) {

@@ -21,6 +21,7 @@ struct ModelArguments {
   std::string rules = "default";
   std::string bits = "W8A8";
   std::string scheme = "min_max";
+  std::string histogram = "first_batch";
   std::string ort_library;
   std::vector<std::string> providers = {"CPUExecutionProvider"};
   std::vector<std::string> custom_op_libraries;
@@ -28,6 +29,8 @@ struct ModelArguments {
 
   void add_to(CLI::App* command);
   SimulationOptions simulation_options() const;
+  /// Settings that are not of the simulation but of its quantizers.
+  void apply_to(const Simulation& simulation) const;
 };
 
 /// Which samples.

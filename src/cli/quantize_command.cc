@@ -36,6 +36,7 @@ int quantize(const Arguments& arguments) {
   const auto samples =
       open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
   Simulation simulation(model, simulation_options);
+  arguments.model.apply_to(simulation);
   if (arguments.encodings.empty()) {
     const bool same = arguments.data.calibration_data.empty();
     const auto calibration = open_data(

@@ -47,7 +47,8 @@ Facts facts_of(const Arguments& arguments, const Simulation& simulation,
                            plural(result.num_samples, "sample"), result.complete ? "" : " so far")},
       {"calibration", calibration},
       {"bits", arguments.model.bits},
-      {"scheme", arguments.model.scheme},
+      {"scheme", arguments.model.histogram == "growing" ? arguments.model.scheme + ", growing"
+                                                        : arguments.model.scheme},
       {"rules", arguments.model.rules},
       {"group", arguments.sweep.group},
       {"bitsweep", BITSWEEP_VERSION}};
@@ -112,6 +113,7 @@ int run_sweep(const Arguments& arguments) {
   if (same_data) note("calibrating on the samples of --data; give others with --calibration-data");
 
   Simulation simulation(model, simulation_options);
+  arguments.model.apply_to(simulation);
   find_groups(simulation, arguments);  // when there is nothing to score, before the samples run
   const std::int64_t num_calibration_samples =
       calibrate(simulation, *calibration_samples, reporter);

@@ -31,9 +31,6 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
       continue;
     const Tensor value = engine.graph().static_value(site.tensor);
     q.observe(value);
-    if (q.num_non_finite() == value.size() && engine.sites_of({&q}).size() == 1) {
-      leave_in_float(s, "constant without a finite value (such as a mask of -inf)");
-    }
   }
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
@@ -103,6 +100,15 @@ void CalibrationRun::finish() {
   for (const int s : engine_.enabled_state()) {
     Quantizer& q = *engine_.quantizer(s);
     if (q.format().needs_encoding() && !q.frozen() && q.has_statistics()) q.compute_encoding();
+  }
+  // Infinities with nothing but zeros beside them have statistics and yet no encoding.
+  for (const int s : engine_.enabled_state()) {
+    const Quantizer& q = *engine_.quantizer(s);
+    if (q.initialized() || !q.has_statistics()) continue;
+    for (const int tied : engine_.sites_of({&q})) {
+      leave_in_float(tied,
+                     "holds nothing but zeros and infinities (a mask), which no grid can hold");
+    }
   }
   for (const int s : engine_.enabled_state()) {
     const Quantizer& q = *engine_.quantizer(s);

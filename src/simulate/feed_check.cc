@@ -29,6 +29,10 @@ std::string declared_shape(const ValueInfo& input) {
 
 void check_input(const ValueInfo& input, const Tensor& value) {
   const std::string name = "input \"" + input.name + "\"";
+  if (input.type == DataType::kUndefined) {
+    fail(name + " is a sequence, a map or an optional value of the model, not a tensor",
+         "cut the operators that read it off the model");
+  }
   if (value.type() != input.type) {
     fail(name + " is " + std::string(data_type_name(value.type())) + ", the model wants " +
              std::string(data_type_name(input.type)),

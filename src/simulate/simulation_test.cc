@@ -150,9 +150,58 @@ TEST(Simulation, AConstantOfInfinitiesIsLeftInFloatAndSaysWhy) {
   bool told = false;
   for (const TensorReport& row : sim.describe()) {
     told = told ||
-           (row.tensor == "mask" && row.reason.find("without a finite value") != std::string::npos);
+           (row.tensor == "mask" && row.reason.find("zeros and infinities") != std::string::npos);
   }
   EXPECT_TRUE(told);
+}
+
+// x plus a mask of zeros and -inf, as attentions add it to their scores.
+TEST(Simulation, AMaskOfInfinitiesStaysInFloatAndTheMaskedScoresGetTheRangeOfTheRest) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Scheme scheme : {Scheme::kMinMax, Scheme::kTfEnhanced, Scheme::kPercentile,
+                              Scheme::kMse, Scheme::kEntropy}) {
+    graph::testing::ModelBuilder m;
+    m.input("x", {1, 4}).input("mask", {1, 4});
+    m.node("scores = Add(x, mask)").node("p = Softmax(scores)").output("p");
+    SimulationOptions options;
+    options.scheme = scheme;
+    Simulation sim(m.model(), options);
+    Feed feed = samples(sim.model(), 1)[0];
+    const std::vector<float> x = {1.0F, -2.0F, 3.0F, -4.0F};
+    const std::vector<float> mask = {0.0F, 0.0F, 0.0F, -kInfinity};
+    std::copy(x.begin(), x.end(), feed.at("x").mutable_floats().begin());
+    std::copy(mask.begin(), mask.end(), feed.at("mask").mutable_floats().begin());
+    calibrate(sim, {feed});
+    EXPECT_FALSE(sim.quantizer("mask")->enabled()) << scheme_name(scheme);
+    ASSERT_TRUE(sim.quantizer("scores")->enabled()) << scheme_name(scheme);
+    const AffineEncoding& range = sim.quantizer("scores")->encoding()->cells.front();
+    // Entropy clips some of so few values.
+    EXPECT_GE(range.min, -2.1) << scheme_name(scheme);
+    EXPECT_LT(range.min, -0.5) << scheme_name(scheme);
+    EXPECT_GT(range.max, 1.0) << scheme_name(scheme);
+    EXPECT_LE(range.max, 3.1) << scheme_name(scheme);
+    bool counted = false;
+    for (const auto& [tensor, count] : sim.non_finite_counts())
+      counted = counted || (tensor == "scores" && count == 1);
+    EXPECT_TRUE(counted) << scheme_name(scheme);
+  }
+}
+
+TEST(Simulation, ATensorOfNaNsIsAnErrorThatNamesIt) {
+  const Model model = net("shared_weight");
+  Simulation sim(model);
+  std::vector<Feed> feeds = samples(model, 1);
+  for (float& value : feeds[0].at("x").mutable_floats()) value = std::nanf("");
+  EXPECT_THROW(
+      {
+        try {
+          calibrate(sim, feeds);
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("\"x\""), std::string::npos) << error.what();
+          throw;
+        }
+      },
+      Error);
 }
 
 TEST(Simulation, BadSamplesGetOneSentence) {

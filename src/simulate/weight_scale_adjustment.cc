@@ -41,6 +41,7 @@ class Adjuster {
     const std::vector<std::vector<double>> bias = bias_per_scale(op, encoding.cells.size());
     const Quantizer* y = op.outputs.empty() ? nullptr : ready_integer(op.outputs.front());
     const bool half = graph_type(weight) == DataType::kFloat16;
+    bool widened = false;
     for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
       auto sw = static_cast<float>(encoding.cells[c].delta);
       for (const double b : bias[c]) sw = hold(sw, b, sx);
@@ -57,6 +58,7 @@ class Adjuster {
             static_cast<float>(std::max<double>(sw, static_cast<double>(kSmallestNormalHalf) / sx));
       }
       AffineEncoding& cell = encoding.cells[c];
+      widened = widened || sw > static_cast<float>(cell.delta);
       const auto offset = static_cast<float>(cell.offset);
       const float steps = std::exp2(static_cast<float>(w->bitwidth())) -
                           (w->symmetric() && w->strict_symmetric() ? 2.0F : 1.0F);
@@ -65,6 +67,13 @@ class Adjuster {
       cell.max = (steps + offset) * sw;
     }
     w->load_encoding(encoding);
+    if (widened) {
+      const int site = site_of_.at(weight);
+      engine_.set_note(
+          site, engine_.reason(site) +
+                    "; its scale is wider than the values need, so that the bias of \"" + op.name +
+                    "\" fits 32 bits");
+    }
   }
 
  private:

@@ -35,7 +35,10 @@ def test_metrics_lists_every_metric_with_unit_and_direction(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "no command is given; use one of: sweep, inspect, prepare, quantize, export, verify, metrics"),
+        (
+            [],
+            "no command is given; use one of: sweep, inspect, prepare, quantize, export, verify, metrics",
+        ),
         (["sweeep"], 'no command is named "sweeep"'),
         (["sweep"], "required"),
         (["sweep", "m.onnx", "-o", "out"], "--data is required"),

@@ -43,12 +43,13 @@ HistogramObserver::HistogramObserver(const ObserverOptions& options, const Granu
 void HistogramObserver::observe(const float* values, const Shape& shape) {
   const GridLayout layout(granularity_, shape);
   check_num_cells(layout.num_cells(), cells_.size(), shape);
-  num_values_ += layout.size();
   if (layout.size() == 0) return;
   const CellValues by_cell(layout, values);
+  std::int64_t not_finite = 0;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
-    num_non_finite_ += cells_[i]->add(by_cell.cell(static_cast<std::int64_t>(i)));
+    not_finite += cells_[i]->add(by_cell.cell(static_cast<std::int64_t>(i)));
   }
+  count(values, layout.size(), not_finite);
 }
 
 AffineEncoding HistogramObserver::encoding(const Histogram& histogram,
@@ -86,6 +87,11 @@ std::vector<AffineEncoding> HistogramObserver::encodings(const AffineOptions& op
   encodings.reserve(cells_.size());
   for (const auto& cell : cells_) encodings.push_back(encoding(cell->histogram(), options));
   return encodings;
+}
+
+bool HistogramObserver::only_zeros() const {
+  return std::all_of(cells_.begin(), cells_.end(),
+                     [](const auto& cell) { return cell->histogram().buckets.empty(); });
 }
 
 std::vector<std::vector<HistogramBucket>> HistogramObserver::histograms() const {

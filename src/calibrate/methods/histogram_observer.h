@@ -5,21 +5,22 @@
 
 #include "bitsweep/calibration.h"
 #include "calibrate/histogram.h"
+#include "calibrate/skipping_observer.h"
 
 namespace bitsweep {
 
 /// A histogram per cell; the scheme turns each into an encoding.
-class HistogramObserver : public Observer {
+class HistogramObserver : public SkippingObserver {
  public:
   HistogramObserver(const ObserverOptions& options, const Granularity& granularity,
                     const Shape& shape);
 
   void observe(const float* values, const Shape& shape) override;
   std::vector<AffineEncoding> encodings(const AffineOptions& options) const override;
-  bool has_data() const override { return num_values_ > num_non_finite_; }
   std::vector<std::vector<HistogramBucket>> histograms() const override;
 
  private:
+  bool only_zeros() const override;
   AffineEncoding encoding(const Histogram& histogram, const AffineOptions& options) const;
 
   ObserverOptions options_;

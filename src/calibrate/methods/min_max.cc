@@ -1,5 +1,6 @@
 #include "calibrate/methods/min_max.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "bitsweep/error.h"
@@ -18,8 +19,15 @@ MinMaxObserver::MinMaxObserver(const Granularity& granularity, const Shape& shap
 void MinMaxObserver::observe(const float* values, const Shape& shape) {
   const GridLayout layout(granularity_, shape);
   check_num_cells(layout.num_cells(), low_.size(), shape);
-  num_non_finite_ += merge_min_max(layout, values, low_, high_);
-  num_values_ += layout.size();
+  count(values, layout.size(), merge_min_max(layout, values, low_, high_));
+}
+
+bool MinMaxObserver::only_zeros() const {
+  // A cell that saw nothing has infinite bounds, the wrong way round.
+  const auto not_above = [](float bound) { return bound <= 0.0F; };
+  const auto not_below = [](float bound) { return bound >= 0.0F; };
+  return std::all_of(high_.begin(), high_.end(), not_above) &&
+         std::all_of(low_.begin(), low_.end(), not_below);
 }
 
 std::vector<AffineEncoding> MinMaxObserver::encodings(const AffineOptions& options) const {

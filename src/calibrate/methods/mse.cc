@@ -25,8 +25,10 @@ class Search {
   // Tries the range of these percentages of the data's bounds. The first one wins on ties, so
   // callers begin at 100.
   void consider(int low_percent, int high_percent) {
-    const AffineEncoding e = make_encoding(histogram_.min * low_percent / kFactors,
-                                           histogram_.max * high_percent / kFactors, options_);
+    // Zero is in every range: data on one side of it has a single bound to try.
+    const double low = std::min(histogram_.min, 0.0) * low_percent / kFactors;
+    const double high = std::max(histogram_.max, 0.0) * high_percent / kFactors;
+    const AffineEncoding e = make_encoding(low, high, options_);
     const double cost = this->cost(e);
     if (cost < lowest_) {
       lowest_ = cost;

@@ -7,9 +7,13 @@
 namespace bitsweep::graph {
 namespace {
 
-// The other inputs of Resize are a region, scales and sizes, not data.
-bool is_data_input(const Operator& op, std::size_t position) {
-  return op.type != "Resize" || position == 0;
+// The other inputs of Resize and Upsample are a region, scales and sizes: settings, not data.
+bool is_setting(const Graph& graph, TensorId tensor) {
+  const std::vector<Use>& uses = graph.tensor(tensor).uses;
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const std::string& reader = graph.node(use.node).op_type;
+    return use.input > 0 && (reader == "Resize" || reader == "Upsample");
+  });
 }
 
 }  // namespace
@@ -62,6 +66,7 @@ void Draft::add_activation(TensorId tensor) {
   const TensorInfo& info = graph_.tensor(tensor);
   if (!is_quantizable_type(info.type)) return;
   if (info.producer >= 0 && has_no_output_quantizer(graph_.node(info.producer).op_type)) return;
+  if (is_setting(graph_, tensor)) return;
   add_site(tensor, TensorRole::kActivation);
 }
 
@@ -77,9 +82,8 @@ void Draft::add_activations() {
     const Operator& op = operators()[index];
     // Nothing runs a dead node, so a quantizer there could never get an encoding.
     if (op.nodes.back() != node || graph_.node(node).is_dead) continue;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      const TensorId input = op.inputs[i];
-      if (input == kAbsent || site_of(input) >= 0 || !is_data_input(op, i)) continue;
+    for (const TensorId input : op.inputs) {
+      if (input == kAbsent || site_of(input) >= 0) continue;
       add_activation(input);
       if (site_of(input) >= 0) input_quantizers_.push_back(input);
     }

@@ -72,6 +72,17 @@ TEST(Sites, TakeOnlyTheDataInputOfResize) {
   EXPECT_THAT(placed.skipped("scales"), HasSubstr("a setting of Resize"));
 }
 
+TEST(Sites, TakeNoScalesOfResizeWhereverTheyComeFrom) {
+  ModelBuilder m;
+  m.input("x", {1, 1, 2, 2}).input("fed", {4}).input("half", {4}).output("y").output("z");
+  m.node("y = Resize(x, , fed) {mode: \"nearest\"}");
+  m.node("computed = Add(half, half)").node("z = Resize(y, , computed) {mode: \"nearest\"}");
+  const Placed placed(m);
+  EXPECT_THAT(placed.names(), ElementsAre("x", "half", "y", "z"));
+  EXPECT_THAT(placed.skipped("fed"), HasSubstr("a setting of Resize"));
+  EXPECT_THAT(placed.skipped("computed"), HasSubstr("a setting of Resize"));
+}
+
 TEST(Sites, ConstantOutputsCountAsConstantsNotAsInputs) {
   ModelBuilder m;
   m.input("x", {2}).output("y");

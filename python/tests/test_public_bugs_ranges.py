@@ -1,0 +1,180 @@
+"""Ranges that tools of this kind were reported to get wrong; each test stands for its whole kind.
+
+The comment names the entry of the collection, so that a failure can be looked up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bitsweep
+from bitsweep.errors import Error
+from conftest import ONE_THREAD
+from test_public_bugs import build, node, normal, rows, samples, simulate
+
+SCHEMES = ["min_max", "tf_enhanced", "percentile", "mse", "entropy"]
+
+
+# G16: nothing but zeros
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_zeros_stay_zeros(scheme, symmetric):
+    weights = {"w": np.zeros((4, 3, 1, 1), np.float32), "zero": np.zeros(1, np.float32)}
+    model = build(
+        [node("Conv", ["x", "w"], ["c"]), node("Mul", ["x", "zero"], ["m"])],
+        {"x": [1, 3, 4, 4]},
+        weights,
+        ["c", "m"],
+    )
+    sim = bitsweep.QuantizationSimModel(model, quant_scheme=scheme)
+    for quantizer in sim.qc_quantize_op_dict.values():
+        quantizer.use_symmetric_encodings = symmetric
+    sim.compute_encodings(samples(2, x=[1, 3, 4, 4]))
+    for name in ("w", "m", "c"):
+        for e in sim.qc_quantize_op_dict[name].get_encodings():
+            assert np.isfinite([e.min, e.max, e.delta]).all()
+            assert e.delta > 0
+            assert e.offset == int(e.offset)
+            assert -(2**e.bw) < e.offset <= 0
+    for output in sim.session.run(None, samples(1, x=[1, 3, 4, 4])[0]):
+        assert not output.any()
+
+
+# G17: a weight scale so small that the bias does not fit into 32 bits
+@pytest.mark.parametrize(("largest", "widened"), [(127.5, False), (0.01, True)])
+def test_a_tiny_weight_scale_is_widened_until_the_bias_fits_and_says_so(largest, widened):
+    weights = {
+        "w": np.full((2, 1, 1, 1), 1e-7, np.float32),
+        "b": np.array([3, -2], np.float32),
+    }
+    model = build([node("Conv", ["x", "w", "b"], ["y"])], {"x": [1, 1, 8, 8]}, weights)
+    feeds = [{"x": np.linspace(0, largest, 64, dtype=np.float32).reshape(1, 1, 8, 8)}]
+    sim = simulate(model, feeds)
+    step = sim.qc_quantize_op_dict["x"].get_encodings()[0].delta
+    scales = [e.delta for e in sim.qc_quantize_op_dict["w"].get_encodings()]
+    if len(scales) == 1:
+        scales *= 2
+    for scale, bias in zip(scales, weights["b"], strict=True):
+        assert abs(bias) / (step * scale) < 2**31
+    assert ("fits 32 bits" in rows(sim)["w"].reason) == widened
+    wanted = 1e-7 * feeds[0]["x"] + weights["b"].reshape(1, 2, 1, 1)
+    np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], wanted, rtol=0.01)
+
+
+# G18: symmetric grids without a sign
+@pytest.mark.parametrize("bits", [2, 4, 8, 16])
+def test_symmetric_codes_have_their_zero_in_the_middle(bits):
+    model = build([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 5]}, {"w": normal(5, 4)})
+    x = np.array([[-2, -1, 0, 1, 2]], np.float32)
+    sim = bitsweep.QuantizationSimModel(model, activation_type=f"int{bits}")
+    sim.qc_quantize_op_dict["x"].use_symmetric_encodings = True
+    sim.compute_encodings([{"x": x}])
+    (encoding,) = sim.qc_quantize_op_dict["x"].get_encodings()
+    assert encoding.offset == -(2 ** (bits - 1))
+    zeros = np.zeros((1, 5), np.float32)
+    assert not sim.qc_quantize_op_dict["x"].quantize_dequantize(zeros).any()
+
+
+# G19: padded tokens
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_leave_no_trace_but_a_count(scheme, bad):
+    model = build([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 8]}, {"w": normal(8, 4)})
+    clean = samples(4, x=[1, 8])
+    dirty = [{"x": feed["x"].copy()} for feed in clean]
+    # The values that the others of the sample cover anyway.
+    low, high = np.argsort(dirty[2]["x"][0])[3:5]
+    dirty[2]["x"][0, [low, high]] = bad
+    ranges = []
+    for feeds in (clean, dirty):
+        sim = bitsweep.QuantizationSimModel(
+            model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+        )
+        sim.set_histogram_support("growing")
+        if feeds is dirty:
+            with pytest.warns(UserWarning, match="2 values"):
+                sim.compute_encodings(feeds)
+            assert ("x", 2) in sim.native.non_finite_counts()
+        else:
+            sim.compute_encodings(feeds)
+        ranges.append(sim.qc_quantize_op_dict["x"].get_encodings()[0])
+    step = ranges[0].delta
+    assert abs(ranges[0].min - ranges[1].min) <= 8 * step
+    assert abs(ranges[0].max - ranges[1].max) <= 8 * step
+
+
+def test_a_tensor_without_a_finite_value_is_named():
+    model = build([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 8]}, {"w": normal(8, 4)})
+    sim = bitsweep.QuantizationSimModel(model)
+    with pytest.raises(Error, match='"x"'):
+        sim.compute_encodings([{"x": np.full((1, 8), np.nan, np.float32)}])
+
+
+# G20: data on one side of zero
+@pytest.mark.parametrize("scheme", ["percentile", "entropy", "mse"])
+@pytest.mark.parametrize("side", [1, -1])
+def test_one_sided_data_has_its_zero_at_the_end_and_no_outliers(scheme, side):
+    nodes = [node("Abs", ["x"], ["a"]), node("Neg", ["a"], ["n"])]
+    nodes.append(node("MatMul", ["a" if side > 0 else "n", "w"], ["y"]))
+    model = build(nodes, {"x": [1, 10000]}, {"w": normal(10000, 2)}, ["y", "n"])
+    x = np.linspace(-6, 6, 10000, dtype=np.float32).reshape(1, -1)
+    x[0, 5000:5002] = 60
+    sim = bitsweep.QuantizationSimModel(model, quant_scheme=scheme, config_file="per_tensor")
+    name = "a" if side > 0 else "n"
+    quantizer = sim.qc_quantize_op_dict[name]
+    sim.set_histogram_support("growing")
+    quantizer.set_percentile_value(99.9)
+    sim.compute_encodings([{"x": x}])
+    (e,) = quantizer.get_encodings()
+    assert e.offset == (0 if side > 0 else -255)
+    far = e.max if side > 0 else -e.min
+    if scheme == "percentile":
+        assert 5.9 < far < 6.2
+    assert min(e.min, e.max) <= 0 <= max(e.min, e.max)
+
+
+# G21: every scheme covers every tensor
+def test_graph_outputs_have_ranges_under_every_scheme():
+    model = build(
+        [node("Gemm", ["x", "w", "b"], ["y"])], {"x": [2, 8]}, {"w": normal(8, 4), "b": normal(4)}
+    )
+    covered = {}
+    for scheme in SCHEMES:
+        sim = simulate(model, samples(x=[2, 8]), quant_scheme=scheme)
+        covered[scheme] = {n for n, q in sim.qc_quantize_op_dict.items() if q.get_encodings()}
+    assert "y" in covered["min_max"]
+    assert all(names == covered["min_max"] for names in covered.values())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("mask_is_constant", [False, True])
+def test_an_attention_mask_of_infinities_spoils_no_range(scheme, mask_is_constant):
+    mask = np.zeros((1, 6, 6), np.float32)
+    mask[:, :, 4:] = -np.inf  # two padded tokens
+    nodes = [
+        node("Transpose", ["k"], ["kt"], perm=[0, 2, 1]),
+        node("MatMul", ["q", "kt"], ["scores"]),
+        node("Add", ["scores", "mask"], ["masked"]),
+        node("Softmax", ["masked"], ["p"], axis=-1),
+        node("MatMul", ["p", "v"], ["y"]),
+    ]
+    shapes = {"q": [1, 6, 8], "k": [1, 6, 8], "v": [1, 6, 8]}
+    weights = {"mask": mask} if mask_is_constant else {}
+    inputs = shapes if mask_is_constant else {**shapes, "mask": [1, 6, 6]}
+    model = build(nodes, inputs, weights)
+    feeds = samples(3, **shapes)
+    if not mask_is_constant:
+        feeds = [{**feed, "mask": mask} for feed in feeds]
+    sim = bitsweep.QuantizationSimModel(
+        model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+    )
+    with pytest.warns(UserWarning, match="NaN or infinite"):
+        sim.compute_encodings(feeds)
+    assert not sim.qc_quantize_op_dict["mask"].enabled
+    assert "mask" in rows(sim)["mask"].reason
+    (scores,) = sim.qc_quantize_op_dict["masked"].get_encodings()
+    largest = max(np.abs(feed["q"] @ feed["k"].transpose(0, 2, 1)).max() for feed in feeds)
+    assert -1.1 * largest < scores.min < 0 < scores.max < 1.1 * largest
+    for feed in feeds:
+        assert all(np.isfinite(y).all() for y in sim.session.run(None, feed))
