@@ -46,6 +46,7 @@ PUBLIC = {
     "metric.h": "sweep",
     "sweep.h": "sweep",
     "allocation.h": "allocate",
+    "budget.h": "allocate",
     "data.h": "data",
     "report.h": "report",
     "encodings_file.h": "export",

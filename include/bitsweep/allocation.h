@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bitsweep/budget.h"
 #include "bitsweep/export.h"
 #include "bitsweep/format.h"
 #include "bitsweep/simulation.h"
@@ -77,6 +78,10 @@ class BitOperations {
   double total(const std::vector<Candidate>& by_group, const Candidate& start) const;
   /// Bit operations saved by one group going from `from` to `to` while all others stay at `from`.
   double reduction(int group, const Candidate& from, const Candidate& to) const;
+  /// Sum over products of MACs * value(type of one operand, type of the other), as a table over the
+  /// choices of the groups. Operands that no group holds count as float32; only for kEveryProduct.
+  CostTable table(const std::vector<std::vector<Candidate>>& choices,
+                  const std::function<double(const Format&, const Format&)>& value) const;
   /// (operator, multiply-accumulates), topological order.
   const std::vector<std::pair<std::string, std::int64_t>>& macs() const { return macs_; }
 
@@ -93,6 +98,7 @@ class BitOperations {
   double bits(const Operand& operand, const Candidate& of_group, const Candidate& start) const;
 
   BitOpsCounting counting_;
+  std::vector<Format> present_;  // parameter types now, by group: of choices without one
   std::vector<Product> products_;
   std::vector<std::pair<std::string, std::int64_t>> macs_;
 };
@@ -122,10 +128,19 @@ class GreedyEvaluator {
   virtual ~GreedyEvaluator() = default;
   /// Runs the calibration samples through the simulation.
   virtual void run_calibration_samples() = 0;
+  /// Gives the enabled quantizers their encodings for the settings of now, when the caller knows
+  /// them already; false: they come from calibration samples.
+  virtual bool load_encodings() { return false; }
   /// Score of the model as it is set now; higher is better.
   virtual double score_phase1() = 0;
   virtual double score_phase2() = 0;
 
+  /// Scores of the model with only these tensors quantized, state by state, as score_phase1() would
+  /// give them; absent when the caller has no faster way than one by one.
+  virtual std::optional<std::vector<double>> score_states(
+      const std::vector<std::vector<std::string>>& /*tensors*/) {
+    return std::nullopt;
+  }
   /// Around scores of states that enable few quantizers each: the caller may keep float passes.
   virtual void begin_states(const std::vector<std::vector<std::string>>& /*tensors*/) {}
   virtual void end_states() {}
@@ -152,6 +167,10 @@ struct GreedyOptions {
   /// Ranges of the activations come from one calibration per candidate without weight quantization;
   /// otherwise from one per group and candidate.
   bool share_calibration = true;
+  /// The candidate with the most effective bits is the baseline and the one with the fewest the
+  /// lowest; otherwise the baseline is the one with the best score. For scores that only say yes or
+  /// no.
+  bool baseline_by_bits = false;
 };
 
 /// Why a greedy search ended.
@@ -190,8 +209,18 @@ struct GreedyResult {
 GreedyResult greedy_search(Simulation& simulation, const GreedyOptions& options,
                            GreedyEvaluator& evaluator);
 
-/// Sets types that go with changed formats: at least 8 bits for parameters of norms, symmetric
-/// second operands of products for hardware that needs them.
-void apply_precision_rules(Simulation& simulation);
+/// How the model scores with each group alone.
+struct IsolatedScores {
+  std::vector<QuantizerGroup> groups;
+  std::vector<double> scores;  ///< by group
+};
+
+/// Sets every enabled quantizer to one candidate and scores each group alone in it, by
+/// GreedyEvaluator::score_phase1(). Leaves the simulation in the candidate, calibrated: activations
+/// in front of float weights.
+/// @throws Error(kNotReady) when no quantizer is enabled; what the evaluator throws. Quantizers are
+/// as before then.
+IsolatedScores isolated_scores(Simulation& simulation, const Candidate& candidate,
+                               GreedyEvaluator& evaluator);
 
 }  // namespace BITSWEEP_EXPORT bitsweep

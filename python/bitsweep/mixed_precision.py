@@ -9,19 +9,34 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bitsweep import _core
+from bitsweep._amp_evaluator import SearchEvaluator
 from bitsweep._amp_files import ResultsFolder
+from bitsweep.amp.two_step import (
+    Precision,
+    analyze_mixed_precision_sensitivity,
+    apply_amp,
+    w8a8,
+    w8a16,
+    w16a16,
+)
 from bitsweep.common.amp.utils import AMPSearchAlgo
 from bitsweep.common.defs import QuantizationDataType, qtype
-from bitsweep.errors import InvalidArgumentError, NotReadyError, error
+from bitsweep.errors import InvalidArgumentError, error
 from bitsweep.quantsim import QuantizationSimModel
 
 __all__ = [
     "Candidate",
     "ParetoPoint",
+    "Precision",
     "QuantizerGroup",
+    "analyze_mixed_precision_sensitivity",
+    "apply_amp",
     "choose_mixed_precision",
     "visualize_pareto_curve",
     "visualize_quantizer_group_sensitivity",
+    "w8a8",
+    "w8a16",
+    "w16a16",
 ]
 
 #: ``((activation bits, activation kind), (parameter bits, parameter kind))``
@@ -157,8 +172,8 @@ def choose_mixed_precision(
         ),
     ]
     folder = ResultsFolder(results_dir, texts, clean=clean_start)
-    evaluator = _Evaluator(
-        sim, folder, eval_callback_for_phase1, eval_callback_for_phase2, forward_pass_callback
+    evaluator = _CachedEvaluator(
+        folder, sim, eval_callback_for_phase1, eval_callback_for_phase2, forward_pass_callback
     )
     try:
         result = _core.greedy_search(
@@ -193,38 +208,12 @@ def choose_mixed_precision(
     return points
 
 
-class _Evaluator:
-    """Answers the questions of the native search with the caller's functions."""
+class _CachedEvaluator(SearchEvaluator):
+    """Keeps the lists in the results folder."""
 
-    def __init__(
-        self,
-        sim: QuantizationSimModel,
-        folder: ResultsFolder,
-        phase1: Callable[[Any], Any],
-        phase2: Callable[[Any], Any],
-        forward: Callable[..., Any],
-    ) -> None:
-        self._sim = sim
+    def __init__(self, folder: ResultsFolder, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._folder = folder
-        self._phase1 = phase1
-        self._phase2 = phase2
-        self._forward = forward
-        self._groups = _core.quantizer_groups(sim.native)
-
-    def run_calibration_samples(self) -> None:
-        self._forward(self._sim.session)
-
-    def score_phase1(self) -> float:
-        return _score(self._phase1(self._sim.session), "eval_callback_for_phase1")
-
-    def score_phase2(self) -> float:
-        return _score(self._phase2(self._sim.session), "eval_callback_for_phase2")
-
-    def begin_states(self, tensors: list[list[str]]) -> None:
-        """Nothing is kept between scores."""
-
-    def end_states(self) -> None:
-        """Counterpart of begin_states."""
 
     def recall(self, identity: str) -> tuple[list[_core.GreedyEntry], list[_core.GreedyPoint]]:
         return self._folder.recall(identity, self._groups)
@@ -234,18 +223,6 @@ class _Evaluator:
 
     def keep_points(self, points: list[_core.GreedyPoint]) -> None:
         self._folder.keep_points(points, self._groups)
-
-
-def _score(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except TypeError:
-        raise error(
-            NotReadyError,
-            "choose_mixed_precision",
-            f"{name} returned a {type(value).__name__}",
-            "return a number",
-        ) from None
 
 
 def _native_candidate(candidate: Any) -> _core.Candidate:

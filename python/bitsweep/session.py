@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,12 +98,14 @@ class Session:
                 "run_options are not supported",
                 "leave them out, or set session_options_kwargs of the simulation",
             )
-        positions = None
-        if output_names is not None and len(output_names) > 0:
-            positions = [self._position(name) for name in output_names]
         feed = input_feed if isinstance(input_feed, dict) else dict(input_feed)
-        outputs = self._simulation.run(feed, copy=self._reuses)
-        return outputs if positions is None else [outputs[i] for i in positions]
+        return self._pick(output_names, lambda: self._simulation.run(feed, copy=self._reuses))
+
+    def run_float(
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any]
+    ) -> list[np.ndarray]:
+        """Outputs of one sample from the float model, whatever is enabled."""
+        return self._pick(output_names, lambda: self._simulation.run_float(dict(input_feed)))
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that must be fed."""
@@ -138,6 +140,15 @@ class Session:
         finally:
             self._reuses = False
             self._simulation.end_reuse()
+
+    def _pick(
+        self, output_names: Sequence[str] | None, run: Callable[[], list[np.ndarray]]
+    ) -> list[np.ndarray]:
+        if output_names is None or len(output_names) == 0:
+            return run()
+        positions = [self._position(name) for name in output_names]
+        outputs = run()
+        return [outputs[i] for i in positions]
 
     def _position(self, name: str) -> int:
         found = self._positions.get(name)

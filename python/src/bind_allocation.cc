@@ -24,6 +24,11 @@ class PythonEvaluator : public GreedyEvaluator {
   explicit PythonEvaluator(nb::object object) : object_(std::move(object)) {}
 
   void run_calibration_samples() override { object_.attr("run_calibration_samples")(); }
+  bool load_encodings() override { return nb::cast<bool>(object_.attr("load_encodings")()); }
+  std::optional<std::vector<double>> score_states(
+      const std::vector<std::vector<std::string>>& tensors) override {
+    return nb::cast<std::optional<std::vector<double>>>(object_.attr("score_states")(tensors));
+  }
   double score_phase1() override { return nb::cast<double>(object_.attr("score_phase1")()); }
   double score_phase2() override { return nb::cast<double>(object_.attr("score_phase2")()); }
   void begin_states(const std::vector<std::vector<std::string>>& tensors) override {
@@ -113,25 +118,33 @@ void bind_allocation(nb::module_& m) {
   bind_greedy_results(m);
 
   m.def("quantizer_groups", &quantizer_groups, "simulation"_a);
-  m.def("apply_precision_rules", &apply_precision_rules, "simulation"_a,
-        "Adjusts quantizers that must follow changed formats, such as parameters of norms.");
   m.def(
       "greedy_search",
       [](Simulation& simulation, std::vector<Candidate> candidates, nb::object evaluator,
          std::optional<double> allowed_drop, std::string search, bool ignore_kernels,
-         bool share_calibration) {
+         bool share_calibration, bool baseline_by_bits) {
         GreedyOptions options;
         options.candidates = std::move(candidates);
         options.allowed_drop = allowed_drop;
         options.search = std::move(search);
         options.ignore_kernels = ignore_kernels;
         options.share_calibration = share_calibration;
+        options.baseline_by_bits = baseline_by_bits;
         PythonEvaluator caller(std::move(evaluator));
         return greedy_search(simulation, options, caller);
       },
       "simulation"_a, "candidates"_a, "evaluator"_a, "allowed_drop"_a.none(), "search"_a = "binary",
-      "ignore_kernels"_a = false, "share_calibration"_a = true,
+      "ignore_kernels"_a = false, "share_calibration"_a = true, "baseline_by_bits"_a = false,
       "`evaluator`: an object with the methods of bitsweep::GreedyEvaluator.");
+  m.def(
+      "isolated_scores",
+      [](Simulation& simulation, const Candidate& candidate, nb::object evaluator) {
+        PythonEvaluator caller(std::move(evaluator));
+        IsolatedScores result = isolated_scores(simulation, candidate, caller);
+        return std::pair(std::move(result.groups), std::move(result.scores));
+      },
+      "simulation"_a, "candidate"_a, "evaluator"_a,
+      "(groups, score of each alone) with every enabled quantizer set to the candidate.");
 }
 
 }  // namespace bitsweep::python

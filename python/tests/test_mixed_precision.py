@@ -10,7 +10,14 @@ import pytest
 from bitsweep.amp.mixed_precision_algo import EvalCallbackFactory
 from bitsweep.common.amp.utils import AMPSearchAlgo
 from bitsweep.common.defs import CallbackFunc, QuantizationDataType
-from bitsweep.mixed_precision import choose_mixed_precision
+from bitsweep.mixed_precision import (
+    analyze_mixed_precision_sensitivity,
+    apply_amp,
+    choose_mixed_precision,
+    w8a8,
+    w16a16,
+)
+from bitsweep.utils import make_psnr_eval_fn
 
 INT = QuantizationDataType.int
 W16A16 = ((16, INT), (16, INT))
@@ -21,7 +28,7 @@ class Case:
     """An example with its evaluation functions."""
 
     def __init__(self, example, sim, float_session):
-        self.sim, self.feeds = sim, example.feeds
+        self.model, self.sim, self.feeds = example.model, sim, example.feeds
         self.reference = [float_session.run(None, f) for f in self.feeds]
         self.calls = 0
 
@@ -174,3 +181,67 @@ def test_sqnr_callback_refuses_other_sessions_and_outputs(case):
         factory.sqnr(case.sim)(object())
     with pytest.raises(RuntimeError, match="ndarray"):
         factory.sqnr(case.sim)(case.sim.session)
+
+
+class TestTwoSteps:
+    PRECISIONS = (w8a8, w16a16)
+
+    def analyze(self, case, **changes):
+        return analyze_mixed_precision_sensitivity(
+            case.sim, list(self.PRECISIONS), changes.get("score", case.score), case.feeds
+        )
+
+    def test_analysis_scores_every_tensor_of_a_group_alike_and_keeps_encodings(self, case):
+        result = self.analyze(case)
+        assert list(result) == ["int8,int8", "int16,int16"]
+        enabled = {n for n, q in case.sim.qc_quantize_op_dict.items() if q.enabled}
+        for scores, encodings in result.values():
+            assert set(scores) == enabled == set(encodings)
+        name = case.sim.param_names[0]
+        assert result["int16,int16"][0][name] > result["int8,int8"][0][name]
+        assert all(q.bitwidth == 16 for q in case.sim.qc_quantize_op_dict.values() if q.enabled)
+
+    def test_choice_takes_the_lowest_precision_that_is_accepted(self, case):
+        result = json.loads(json.dumps(self.analyze(case)))  # can be kept as a file
+        apply_amp(case.sim, result, lambda session: case.score(session) > 45.0)
+        bits = {q.bitwidth for q in case.sim.qc_quantize_op_dict.values() if q.enabled}
+        assert bits == {8, 16}
+        assert case.score(case.sim.session) > 45.0
+        apply_amp(case.sim, result, lambda session: True)
+        assert all(q.bitwidth == 8 for q in case.sim.qc_quantize_op_dict.values() if q.enabled)
+
+    def test_float_model_must_be_accepted(self, case):
+        result = self.analyze(case)
+        before = case.state()
+        with pytest.raises(ValueError, match="float model"):
+            apply_amp(case.sim, result, lambda session: False)
+        assert case.state() == before
+
+    def test_results_of_another_model_are_refused(self, case):
+        result = self.analyze(case)
+        scores, _ = result["int8,int8"]
+        del scores[case.sim.activation_names[0]]
+        with pytest.raises(ValueError, match=case.sim.activation_names[0]):
+            apply_amp(case.sim, result, lambda session: case.score(session) > 45.0)
+
+    def test_function_that_raises_leaves_the_quantizers_as_they_were(self, case):
+        before = case.state()
+
+        def fail(session):
+            raise KeyError("mine")
+
+        with pytest.raises(KeyError):
+            self.analyze(case, score=fail)
+        assert case.state() == before
+
+
+def test_metrics_that_the_engine_knows_give_the_scores_of_the_session(case, float_of, tmp_path):
+    psnr = make_psnr_eval_fn(float_of(case.model), case.feeds)
+    lists = []
+    for function in (psnr, lambda session: psnr(session)):
+        case.choose(tmp_path, None, eval_callback_for_phase1=function)
+        lists.append(json.loads((tmp_path / ".cache" / "accuracy_list.json").read_text()))
+    native, plain = ({json.dumps(e[:2]): e[2] for e in entries} for entries in lists)
+    assert native.keys() == plain.keys()
+    # 16-bit scores lie near the rounding of float32.
+    assert all(abs(native[k] - plain[k]) < 0.5 for k in native)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,9 @@
 #include "bitsweep/allocation.h"
 
 namespace bitsweep::allocate {
+
+/// The score. @throws Error(kInvalidData) when it is NaN.
+double checked_score(double score, const char* phase);
 
 /// A simulation under a greedy search: configurations are set, calibrated and scored here.
 class GreedyRun {
@@ -25,6 +30,9 @@ class GreedyRun {
   /// a full calibration: what a group sees when it is quantized alone.
   void calibrate_for_isolation();
 
+  /// The same, but encodings of weights that no activation has a say in.
+  void calibrate_apart();
+
   double score_phase1();
   double score_phase2();
   std::int64_t num_phase2_scores() const { return num_phase2_scores_; }
@@ -35,6 +43,8 @@ class GreedyRun {
 
  private:
   bool has_enabled() const;
+  std::vector<std::shared_ptr<Quantizer>> enabled_quantizers(
+      std::vector<std::string> QuantizerGroup::* names) const;
 
   Simulation& simulation_;
   GreedyEvaluator& evaluator_;
@@ -42,6 +52,10 @@ class GreedyRun {
   GroupSettings settings_;
   std::int64_t num_phase2_scores_ = 0;
 };
+
+/// Scores each of these groups alone, everything else off; `use` gets (group, score) as they come.
+void score_alone(GreedyRun& run, const std::vector<int>& groups,
+                 const std::function<void(int, double)>& use);
 
 /// Least harmful change first: score, then bits, then bit operations saved, then group.
 void sort_entries(std::vector<GreedyEntry>& entries);

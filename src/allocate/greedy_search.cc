@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -140,8 +141,17 @@ class Search {
     result_.phase2_s = seconds_since(phase2);
   }
 
+  /// Options whose scores decide something.
+  std::vector<Candidate> relevant_options() const {
+    if (!options_.baseline_by_bits) return supported_.options;
+    const auto [low, high] = std::minmax_element(
+        supported_.options.begin(), supported_.options.end(),
+        [](const Candidate& a, const Candidate& b) { return price(a) < price(b); });
+    return low == high ? std::vector{*high} : std::vector{*high, *low};
+  }
+
   void score_options() {
-    for (const Candidate& candidate : supported_.options) {
+    for (const Candidate& candidate : relevant_options()) {
       run_.configure(mapping(supported_, candidate));
       options_scored_.push_back({candidate, run_.score_phase2()});
     }
@@ -149,6 +159,7 @@ class Search {
 
   const Option& best() const {
     const Option* result = &options_scored_.front();
+    if (options_.baseline_by_bits) return *result;
     for (const Option& o : options_scored_) {
       if (o.score > result->score) result = &o;
     }

@@ -6,6 +6,7 @@
 #include "bitsweep/allocation.h"
 #include "bitsweep/error.h"
 #include "graph/placement/rules_file.h"
+#include "simulate/engine.h"
 
 namespace bitsweep {
 
@@ -162,7 +163,7 @@ SupportedCandidates supported_candidates(const Simulation& simulation,
   for (const Candidate& c : candidates) {
     if (!contains(distinct, c)) distinct.push_back(c);
   }
-  const Filter filter(simulation, graph::load_rules(simulation.options().rules), distinct);
+  const Filter filter(simulation, *simulation.engine().placement().rules, distinct);
   SupportedCandidates result;
   if (ignore_kernels || !filter.has_kernels()) {
     result.by_group.assign(groups.size(), distinct);

@@ -13,6 +13,7 @@
 #include "export/write_entries.h"
 #include "graph/placement/rules_file.h"
 #include "graph/save_model.h"
+#include "simulate/engine.h"
 
 namespace bitsweep {
 namespace {
@@ -28,8 +29,9 @@ std::string scheme_text(Scheme scheme) {
   }
 }
 
-exporting::QuantizerArgs quantizer_args(const SimulationOptions& options) {
-  const graph::Rules rules = graph::load_rules(options.rules);
+exporting::QuantizerArgs quantizer_args(const Simulation& simulation) {
+  const SimulationOptions& options = simulation.options();
+  const graph::Rules& rules = *simulation.engine().placement().rules;
   bool per_channel = rules.defaults.per_channel.value_or(false);
   for (const auto& [type, rule] : rules.op_types)
     per_channel = per_channel || rule.per_channel.value_or(false);
@@ -70,7 +72,7 @@ std::string encodings_text(const Simulation& simulation, const EncodingsFileOpti
       exporting::collect_entries(simulation, {.int32_bias = options.int32_bias.value_or(new_form),
                                               .derived = new_form,
                                               .activation_sign = options.activation_sign});
-  return exporting::write_entries(entries, quantizer_args(simulation.options()), options.version);
+  return exporting::write_entries(entries, quantizer_args(simulation), options.version);
 }
 
 std::string ort_overrides_text(const Simulation& simulation, ActivationSign activation_sign) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,8 @@
 #include "graph/graph.h"
 
 namespace bitsweep::graph {
+
+struct Rules;
 
 /// An operator as the placement rules see it: one node, or several that a supergroup pass reads as
 /// one.
@@ -63,6 +66,8 @@ struct Placement {
   std::vector<Operator> operators;  ///< topological order
   std::vector<SkippedTensor> skipped;
   std::string rules_name;
+  /// What decided; kept, so that a file that changes later cannot contradict the placement.
+  std::shared_ptr<const Rules> rules;
 };
 
 struct PlacementOptions {
@@ -79,9 +84,8 @@ Placement place_quantizers(const Graph& graph, const PlacementOptions& options);
 
 /// Applies the rules that hold whatever the rules file says (norms, MatMul of two activations,
 /// grouped transposed convolutions) to sites that were changed since they were placed. `sites` has
-/// the sites of place_quantizers() for this graph and these options, with settings and ties of now.
-void apply_exception_rules(const Graph& graph, const PlacementOptions& options,
-                           std::vector<Site>& sites);
+/// the sites of place_quantizers() for this graph and these rules, with settings and ties of now.
+void apply_exception_rules(const Graph& graph, const Rules& rules, std::vector<Site>& sites);
 
 /// Index of the enabled site whose quantizer decides the values of `tensor`: its own, or the
 /// closest one upstream that is reached through data movement and casts between floating-point

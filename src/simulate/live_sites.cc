@@ -26,12 +26,7 @@ std::vector<graph::Site> live_sites(const Engine& engine) {
 void apply_exception_rules(Engine& engine) {
   const std::vector<graph::Site> before = live_sites(engine);
   std::vector<graph::Site> after = before;
-  const SimulationOptions& options = engine.options();
-  graph::apply_exception_rules(engine.graph(),
-                               {.rules = options.rules,
-                                .parameter_format = options.parameter_format,
-                                .activation_format = options.activation_format},
-                               after);
+  graph::apply_exception_rules(engine.graph(), *engine.placement().rules, after);
   for (std::size_t i = 0; i < after.size(); ++i) {
     if (after[i].tied_to >= 0) continue;
     Quantizer& q = *engine.quantizer(static_cast<int>(i));

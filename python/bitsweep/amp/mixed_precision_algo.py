@@ -10,6 +10,7 @@ import numpy as np
 from bitsweep.common.defs import CallbackFunc
 from bitsweep.errors import InvalidArgumentError, InvalidDataError, error
 from bitsweep.quantsim import QuantizationSimModel
+from bitsweep.session import Session
 
 __all__ = ["EvalCallbackFactory"]
 
@@ -36,15 +37,15 @@ class EvalCallbackFactory:
         self._data_loader = data_loader
         self._forward_fn = _default_forward if forward_fn is None else forward_fn
 
-    def sqnr(self, sim: QuantizationSimModel, num_samples: int = 128) -> CallbackFunc:
+    def sqnr(self, sim: QuantizationSimModel | None = None, num_samples: int = 128) -> CallbackFunc:
         """Signal-to-quantization-noise ratio of the simulation against its own float model.
 
         ``10 log10(sum s^2 / sum (s - q)^2)`` in dB, over all elements of the first samples.
 
         Parameters
         ----------
-        sim : QuantizationSimModel
-            The simulation that will be scored.
+        sim : QuantizationSimModel, optional
+            The simulation that will be scored; without it the one of the session that is scored.
         num_samples : int
             Samples to use; a loader with a ``batch_size`` gives that many per batch.
 
@@ -59,7 +60,7 @@ class EvalCallbackFactory:
             )
 
         def evaluate(session: Any, _: Any = None) -> float:
-            if session is not sim.session:
+            if sim is not None and session is not sim.session:
                 raise error(
                     InvalidArgumentError,
                     "sqnr",
@@ -69,7 +70,7 @@ class EvalCallbackFactory:
             signal = noise = 0.0
             count = 0
             for batch in self._batches(num_samples):
-                reference = self._float_output(sim, batch)
+                reference = self._float_output(session, batch)
                 output = self._forward(session, batch).astype(np.float64)
                 signal += float(np.sum(reference**2))
                 noise += float(np.sum((reference - output) ** 2))
@@ -93,9 +94,9 @@ class EvalCallbackFactory:
                 return
             yield batch
 
-    def _float_output(self, sim: QuantizationSimModel, batch: Any) -> np.ndarray:
+    def _float_output(self, session: Session, batch: Any) -> np.ndarray:
         """Computed each time: a kept one would be wrong as soon as the loader shuffles."""
-        return self._forward(_FloatSession(sim), batch).astype(np.float64)
+        return self._forward(_FloatSession(session), batch).astype(np.float64)
 
     def _forward(self, session: Any, batch: Any) -> np.ndarray:
         output = self._forward_fn(session, batch)
@@ -109,21 +110,17 @@ class EvalCallbackFactory:
 class _FloatSession:
     """The float model of a simulation under the interface of its session."""
 
-    def __init__(self, sim: QuantizationSimModel) -> None:
-        self._sim = sim
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._sim.session, name)
+        return getattr(self._session, name)
 
     def run(
         self, output_names: Any, input_feed: dict[str, Any], run_options: Any = None
     ) -> list[np.ndarray]:
         """Outputs of the float model."""
-        outputs = self._sim.native.run_float(dict(input_feed))
-        if not output_names:
-            return outputs
-        positions = {arg.name: i for i, arg in enumerate(self._sim.session.get_outputs())}
-        return [outputs[positions[name.removesuffix("_updated")]] for name in output_names]
+        return self._session.run_float(output_names, input_feed)
 
 
 def _default_forward(session: Any, batch: Any) -> np.ndarray:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -60,6 +61,11 @@ BitOperations::BitOperations(const Simulation& simulation,
   if (!engine.shapes_known()) engine.observe_shapes(zeros(simulation.model()));
   const graph::Graph& graph = engine.graph();
 
+  for (const QuantizerGroup& group : groups) {
+    const bool has_parameters = !group.parameters.empty();
+    present_.push_back(has_parameters ? simulation.quantizer(group.parameters[0])->format()
+                                      : Format{});
+  }
   std::map<std::string, Operand> holder;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const std::string& t : groups[g].activations) holder[t] = {static_cast<int>(g), false};
@@ -118,6 +124,49 @@ double BitOperations::bits(const Operand& operand, const Candidate& of_group,
   // A kernel without parameters leaves them as they were at the start.
   const std::optional<Format>& type = candidate.parameter ? candidate.parameter : start.parameter;
   return type ? effective_bits(*type) : 1.0;
+}
+
+CostTable BitOperations::table(
+    const std::vector<std::vector<Candidate>>& choices,
+    const std::function<double(const Format&, const Format&)>& value) const {
+  CostTable table{.name = "bops", .rows = {{}}, .pairs = {}};
+  CostTable::Row& row = table.rows[0];
+  for (const auto& list : choices) row.by_choice.emplace_back(list.size(), 0.0);
+  const auto type = [&](const Operand& operand, std::size_t choice) {
+    if (operand.group < 0) return Format::parse("float32");
+    const auto g = static_cast<std::size_t>(operand.group);
+    const Candidate& c = choices[g][choice];
+    return operand.is_parameter ? c.parameter.value_or(present_[g]) : c.activation;
+  };
+  for (const Product& p : products_) {
+    const int first = p.first.group;
+    const int second = p.second.group;
+    if (first < 0 && second < 0) {
+      row.constant += p.macs * value(type(p.first, 0), type(p.second, 0));
+    } else if (first < 0 || second < 0 || first == second) {
+      const auto g = static_cast<std::size_t>(std::max(first, second));
+      for (std::size_t c = 0; c < choices[g].size(); ++c)
+        row.by_choice[g][c] += p.macs * value(type(p.first, c), type(p.second, c));
+    } else {
+      const Operand& low = first < second ? p.first : p.second;
+      const Operand& high = first < second ? p.second : p.first;
+      auto pair = std::find_if(table.pairs.begin(), table.pairs.end(), [&](const auto& known) {
+        return known.first == low.group && known.second == high.group;
+      });
+      const std::size_t rows = choices[static_cast<std::size_t>(low.group)].size();
+      const std::size_t columns = choices[static_cast<std::size_t>(high.group)].size();
+      if (pair == table.pairs.end()) {
+        pair = table.pairs.insert(
+            pair, {low.group, high.group,
+                   std::vector<std::vector<double>>(rows, std::vector<double>(columns, 0.0))});
+      }
+      for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j)
+          pair->by_choices[i][j] += p.macs * value(type(low, i), type(high, j));
+      }
+    }
+  }
+  return table;
 }
 
 double BitOperations::total(const std::vector<Candidate>& by_group, const Candidate& start) const {

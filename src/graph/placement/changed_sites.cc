@@ -4,9 +4,8 @@
 
 namespace bitsweep::graph {
 
-void apply_exception_rules(const Graph& graph, const PlacementOptions& options,
-                           std::vector<Site>& sites) {
-  const Rules rules = load_rules(options.rules);
+void apply_exception_rules(const Graph& graph, const Rules& rules, std::vector<Site>& sites) {
+  const PlacementOptions options;  // of fresh sites only; these bring their settings
   Draft draft(graph, rules, options);
   draft.load(sites);
   apply_operator_rules(draft);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "graph/placement/rules_file.h"
 #include "graph/placement/testing/placed.h"
 
 namespace bitsweep::graph {
@@ -23,10 +24,10 @@ TEST(ChangedSites, NormWeightsFollowAWidthThatTheUserSet) {
   std::vector<Site> sites = placed.placement().sites;
   const int w = index_of(placed, "w");
   sites[w].format = Format::integer(4);
-  apply_exception_rules(placed.graph(), {.rules = "default"}, sites);
+  apply_exception_rules(placed.graph(), load_rules("default"), sites);
   EXPECT_EQ(sites[w].format, Format::integer(8));
   sites[w].format = Format::integer(16);
-  apply_exception_rules(placed.graph(), {.rules = "default"}, sites);
+  apply_exception_rules(placed.graph(), load_rules("default"), sites);
   EXPECT_EQ(sites[w].format, Format::integer(16));
   EXPECT_TRUE(sites[w].symmetric);
 }
@@ -42,7 +43,7 @@ TEST(ChangedSites, OperandsOfMatmulFollowEachOther) {
   const Placed placed(matmul_of_activations(), {.rules = "htp_v79"});
   std::vector<Site> sites = placed.placement().sites;
   sites[index_of(placed, "b")].format = Format::integer(16);
-  apply_exception_rules(placed.graph(), {.rules = "htp_v79"}, sites);
+  apply_exception_rules(placed.graph(), load_rules("htp_v79"), sites);
   EXPECT_EQ(sites[index_of(placed, "a")].format, Format::integer(16));
   EXPECT_TRUE(sites[index_of(placed, "b")].symmetric);
 }
@@ -55,7 +56,7 @@ TEST(ChangedSites, OtherSettingsOfTheUserStay) {
   sites[a].enabled = false;
   sites[a].format = Format::integer(4);
   sites[b].symmetric = false;  // the rules file asked for a symmetric one
-  apply_exception_rules(placed.graph(), {.rules = "default"}, sites);
+  apply_exception_rules(placed.graph(), load_rules("default"), sites);
   EXPECT_FALSE(sites[a].enabled);
   EXPECT_EQ(sites[a].format, Format::integer(4));
   EXPECT_FALSE(sites[b].symmetric);
@@ -71,7 +72,7 @@ TEST(ChangedSites, TiesThatTheUserMadeHold) {
   const int w = index_of(placed, "w");
   sites[w].tied_to = v;
   sites[v].format = sites[w].format = Format::integer(4);
-  apply_exception_rules(placed.graph(), {.rules = "default"}, sites);
+  apply_exception_rules(placed.graph(), load_rules("default"), sites);
   EXPECT_EQ(sites[v].format, Format::integer(8));
   EXPECT_EQ(sites[w].format, Format::integer(8));
 }

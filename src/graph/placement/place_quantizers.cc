@@ -35,7 +35,8 @@ Placement place_quantizers(const Graph& graph, const Rules& rules,
           .input_quantizers = draft.input_quantizers(),
           .operators = draft.operators(),
           .skipped = explain_skipped(draft),
-          .rules_name = rules.name};
+          .rules_name = rules.name,
+          .rules = std::make_shared<const Rules>(rules)};
 }
 
 }  // namespace bitsweep::graph
