@@ -47,6 +47,7 @@ PUBLIC = {
     "sweep.h": "sweep",
     "allocation.h": "allocate",
     "budget.h": "allocate",
+    "mix.h": "allocate",
     "data.h": "data",
     "report.h": "report",
     "encodings_file.h": "export",

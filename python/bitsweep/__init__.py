@@ -28,6 +28,7 @@ from bitsweep.common.defs import (
 from bitsweep.data import open_samples
 from bitsweep.defs import QSpec
 from bitsweep.errors import Error
+from bitsweep.mixing import apply_policy, mix, mix_costs, save_policy
 from bitsweep.quantsim import QuantizationSimModel, compute_encodings
 from bitsweep.sweeping import metrics, sweep
 from bitsweep.verification import quantize, verify
@@ -40,6 +41,7 @@ __all__ = [
     "QuantizationSimModel",
     "__version__",
     "analyze_per_layer_sensitivity",
+    "apply_policy",
     "bfloat16",
     "compute_encodings",
     "float8e4m3fn",
@@ -50,9 +52,12 @@ __all__ = [
     "int8",
     "int16",
     "metrics",
+    "mix",
+    "mix_costs",
     "open_samples",
     "qtype",
     "quantize",
+    "save_policy",
     "sweep",
     "verify",
 ]

@@ -991,10 +991,77 @@ class GreedyResult:
 
 def quantizer_groups(simulation: Simulation) -> list[QuantizerGroup]: ...
 
-def apply_precision_rules(simulation: Simulation) -> None:
+def greedy_search(simulation: Simulation, candidates: Sequence[Candidate], evaluator: object, allowed_drop: float | None, search: str = 'binary', ignore_kernels: bool = False, share_calibration: bool = True, baseline_by_bits: bool = False) -> GreedyResult:
+    """`evaluator`: an object with the methods of bitsweep::GreedyEvaluator."""
+
+def isolated_scores(simulation: Simulation, candidate: Candidate, evaluator: object) -> tuple[list[QuantizerGroup], list[float]]:
     """
-    Adjusts quantizers that must follow changed formats, such as parameters of norms.
+    (groups, score of each alone) with every enabled quantizer set to the candidate.
     """
 
-def greedy_search(simulation: Simulation, candidates: Sequence[Candidate], evaluator: object, allowed_drop: float | None, search: str = 'binary', ignore_kernels: bool = False, share_calibration: bool = True) -> GreedyResult:
-    """`evaluator`: an object with the methods of bitsweep::GreedyEvaluator."""
+class MixPoint:
+    """One configuration with what it costs and how good it is."""
+
+    @property
+    def by_group(self) -> list[Candidate]: ...
+
+    @property
+    def costs(self) -> list[float]: ...
+
+    @property
+    def predicted_db(self) -> float: ...
+
+    @property
+    def measured_db(self) -> float: ...
+
+class MixResult:
+    """Outcome of bitsweep.mix."""
+
+    @property
+    def groups(self) -> list[QuantizerGroup]: ...
+
+    @property
+    def chosen(self) -> MixPoint | None: ...
+
+    @property
+    def infeasible(self) -> str: ...
+
+    @property
+    def frontier(self) -> list[MixPoint]: ...
+
+    @property
+    def test_db(self) -> float | None: ...
+
+    @property
+    def gap(self) -> float | None: ...
+
+    @property
+    def optimal(self) -> bool: ...
+
+    @property
+    def agreed(self) -> bool: ...
+
+    @property
+    def rounds(self) -> int: ...
+
+    @property
+    def num_measured(self) -> int: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def elapsed_s(self) -> float: ...
+
+def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0) -> MixResult:
+    """Chooses the types of all groups; see bitsweep::mix."""
+
+def mix_costs() -> list[tuple[str, str]]:
+    """(name, meaning) of each cost."""
+
+def present_costs(simulation: Simulation) -> list[float]:
+    """Values in order of mix_costs()."""
+
+def mix_policy_json(simulation: Simulation, result: MixResult) -> str: ...
+
+def apply_mix_policy(simulation: Simulation, json: str) -> None: ...

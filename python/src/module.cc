@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   bitsweep::python::bind_encodings_file(m);
   bitsweep::python::bind_verify(m);
   bitsweep::python::bind_allocation(m);
+  bitsweep::python::bind_mix(m);
 }

@@ -15,6 +15,7 @@ using Action = std::function<int()>;
 void add_export_command(CLI::App* app, Action* action);
 void add_inspect_command(CLI::App* app, Action* action);
 void add_metrics_command(CLI::App* app, Action* action);
+void add_mix_command(CLI::App* app, Action* action);
 void add_prepare_command(CLI::App* app, Action* action);
 void add_quantize_command(CLI::App* app, Action* action);
 void add_sweep_command(CLI::App* app, Action* action);

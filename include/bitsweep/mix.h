@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bitsweep/allocation.h"
+#include "bitsweep/budget.h"
+#include "bitsweep/export.h"
+#include "bitsweep/sample_source.h"
+#include "bitsweep/simulation.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
+
+/// What a mix must reach: "sqnr>=35", "bops<=0.6", "bytes<=12MB", "share16<=0.2", "peak<=4MB".
+struct MixTarget {
+  std::string name;
+  bool at_least = false;
+  double value = 0.0;
+};
+
+/// @throws Error(kInvalidArgument): unknown name, a comparison that makes no sense for it, no
+/// number, a value out of range.
+MixTarget parse_mix_target(std::string_view text);
+
+/// Costs that a mix can be limited by, each with its meaning and unit.
+///
+/// bops: bit operations (MACs * bits * bits, every product) as share of those of the dearest choice
+/// of each group. gbops: the same in units of 10^9. bytes: all weights, those without quantizer at
+/// their own width. share16: share of the MACs with an operand of 16 bits or more. peak: bytes of
+/// the activations that are alive at the same time, at worst.
+struct MixCostInfo {
+  std::string name;
+  std::string summary;
+};
+const std::vector<MixCostInfo>& mix_costs();
+
+/// Tables of all costs for these groups and choices, in order of mix_costs(). Shapes are those that
+/// calibration observed.
+std::vector<CostTable> mix_cost_tables(const Simulation& simulation,
+                                       const std::vector<QuantizerGroup>& groups,
+                                       const std::vector<std::vector<Candidate>>& choices);
+
+/// What the simulation costs as it is set now, in order of mix_costs(); `bops` is 1.
+std::vector<double> present_costs(const Simulation& simulation);
+
+struct MixProgress {
+  std::string stage;  ///< "calibrate", "measure groups", "measure mixes", "check"
+  std::int64_t done = 0;
+  std::int64_t total = -1;  ///< -1: not known
+};
+
+struct MixOptions {
+  std::vector<Candidate> candidates;
+  /// With a quality target the cost is minimised, otherwise quality is maximised. None: only the
+  /// frontier is computed.
+  std::vector<MixTarget> targets;
+  std::string cost = "bops";  ///< what is minimised, and the axis of the frontier
+  bool ignore_kernels = false;
+  /// Tensors whose groups must have one candidate, such as q, k and v.
+  std::vector<std::vector<std::string>> same_format;
+  /// Tensor and the candidate of its group.
+  std::vector<std::pair<std::string, Candidate>> pinned;
+  int frontier_points = 12;    ///< measured for real; 0: no frontier
+  int max_rounds = 6;          ///< of measuring and correcting
+  double tolerance_db = 0.25;  ///< predicted and measured agree within this
+  BudgetOptions budget;
+  int num_threads = 0;                ///< states evaluated at the same time; 0: one per core
+  std::int64_t max_memory_bytes = 0;  ///< for sessions and boundaries; 0: half of the memory
+  /// Returns true to stop: Error(kCancelled), every quantizer as before.
+  std::function<bool(const MixProgress&)> progress;
+};
+
+/// One configuration.
+struct MixPoint {
+  std::vector<Candidate> by_group;
+  std::vector<double> costs;  ///< in order of mix_costs()
+  double predicted_db = 0.0;  ///< as of the last correction before it was measured
+  double measured_db = 0.0;   ///< on the search samples
+};
+
+struct MixResult {
+  std::vector<QuantizerGroup> groups;  ///< merged where quantizers are shared or same_format asks
+  std::optional<MixPoint> chosen;
+  std::string infeasible;          ///< why nothing was chosen: "the minimum of bops is 0.52"
+  std::vector<MixPoint> frontier;  ///< cheapest first
+  std::optional<double> test_db;   ///< of the chosen configuration on samples that no step saw
+  std::optional<double> gap;       ///< of the last solve, by its bound: (loss - bound) / loss
+  bool optimal = false;            ///< that solve was proven optimal
+  bool agreed = false;             ///< predicted and measured agree within the tolerance
+  int rounds = 0;
+  int num_measured = 0;            ///< configurations run for real
+  std::vector<std::string> notes;  ///< choices left out, and why
+  double elapsed_s = 0.0;
+};
+
+/// Chooses the types of all groups for a cost or a quality, and proves the answer by running it.
+///
+/// 1. One calibration gives the ranges of every candidate. 2. Each choice of each group runs alone
+/// (with prefix reuse); the changes of the outputs give losses and, by their inner products, the
+/// interactions. 3. The budget solver chooses; the choice is run for real; what was predicted wrong
+/// is corrected; again, until prediction and measurement agree. The result is always a measured
+/// configuration, and the simulation is left in it, calibrated. Quality is SQNR in dB, of the worst
+/// output.
+///
+/// `test` may be null. @throws Error(kInvalidArgument | kNotReady | kInvalidData | kCancelled);
+/// every quantizer is as before then.
+MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& search,
+              SampleSource* test, const MixOptions& options);
+
+/// Every `period`-th sample of a source (`held_out`), or all others; the source must outlive it.
+std::unique_ptr<SampleSource> split_samples(SampleSource& source, int period, bool held_out);
+
+/// The chosen configuration as JSON: model hash, types by tensor, costs, quality. For
+/// apply_mix_policy() and for people.
+std::string mix_policy_json(const Simulation& simulation, const MixResult& result);
+
+/// Sets the types of a policy; calibrate afterwards.
+/// @throws Error(kInvalidData) for text that is no policy, or one of another model; nothing is
+/// changed then.
+void apply_mix_policy(Simulation& simulation, const std::string& json);
+
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -1,0 +1,149 @@
+"""Mixed precision under a budget: the cheapest bit-widths that keep the quality, proven by a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bitsweep import _core
+from bitsweep.common.defs import qtype
+from bitsweep.data import Feed, Samples
+from bitsweep.errors import InvalidArgumentError, error
+from bitsweep.quantsim import QuantizationSimModel
+
+__all__ = ["apply_policy", "mix", "mix_costs", "save_policy"]
+
+Source = Iterable[Feed] | _core.SampleSource
+
+mix_costs = _core.mix_costs
+
+
+def mix(
+    sim: QuantizationSimModel,
+    samples: Source,
+    candidates: Sequence[str | tuple[qtype | str, qtype | str]],
+    targets: str | Sequence[str] = (),
+    *,
+    calibration: Source | None = None,
+    test: Source | None = None,
+    cost: str = "bops",
+    ignore_kernels: bool = False,
+    same_format: Sequence[Sequence[str]] = (),
+    pinned: Mapping[str, str | tuple[qtype | str, qtype | str]] | None = None,
+    frontier_points: int = 12,
+    tolerance_db: float = 0.25,
+    num_threads: int = 0,
+    max_memory_bytes: int = 0,
+) -> _core.MixResult:
+    """Chooses the types of all quantizer groups for a cost or a quality.
+
+    The simulation is left calibrated in the chosen configuration, or as it was when nothing was chosen.
+
+    Parameters
+    ----------
+    sim : QuantizationSimModel
+        Changed in place; need not be calibrated.
+    samples : iterable of dict
+        What the search measures with; must allow going through again.
+    candidates : list
+        ``"W8A16"``, or ``(parameter type, activation type)``.
+    targets : str or list of str
+        ``"sqnr>=35"``, ``"bops<=0.6"``, ``"bytes<=12MB"``, ``"gbops<=4"``, ``"share16<=0.2"``, ``"peak<=4MB"``. With a
+        quality the cost is minimised, else the quality maximised; none: only the frontier.
+    calibration : iterable of dict, optional
+        Samples that ranges come from; default: `samples`.
+    test : iterable of dict, optional
+        Samples that only the final check sees.
+    cost : str
+        What is minimised, and the axis of the frontier; one of ``mix_costs()``.
+    ignore_kernels : bool
+        Ignores the kernels that the rules file lists.
+    same_format : list of lists of str
+        Tensors whose groups get the same types.
+    pinned : dict of str to candidate, optional
+        Tensors whose groups keep a candidate.
+    frontier_points : int
+        Points of the curve, each run for real; 0: no curve.
+    tolerance_db : float
+        Difference between predicted and measured quality that ends the search.
+    num_threads : int
+        States evaluated at the same time; 0: one per core.
+    max_memory_bytes : int
+        For sessions and kept boundaries; 0: half of the machine's memory.
+
+    Returns
+    -------
+    MixResult
+        ``chosen`` (None with the reason in ``infeasible``), ``frontier``, ``test_db``, ``gap``.
+
+    Raises
+    ------
+    bitsweep.Error
+        For targets, candidates or tensors that make no sense.
+
+    Examples
+    --------
+    >>> result = mix(sim, feeds, ["W8A8", "W8A16"], "sqnr>=35", test=more_feeds)  # doctest: +SKIP
+    >>> result.chosen.measured_db  # doctest: +SKIP
+    """
+    search = _source(samples)
+    return _core.mix(
+        sim.native,
+        search if calibration is None else _source(calibration),
+        search,
+        None if test is None else _source(test),
+        [_candidate(c) for c in candidates],
+        [targets] if isinstance(targets, str) else list(targets),
+        cost=cost,
+        ignore_kernels=ignore_kernels,
+        same_format=[list(names) for names in same_format],
+        pinned=[(name, _candidate(c)) for name, c in (pinned or {}).items()],
+        frontier_points=frontier_points,
+        tolerance_db=tolerance_db,
+        num_threads=num_threads,
+        max_memory_bytes=max_memory_bytes,
+    )
+
+
+def save_policy(
+    sim: QuantizationSimModel, result: _core.MixResult, path: str | os.PathLike[str]
+) -> None:
+    """Writes the chosen configuration as JSON, for :func:`apply_policy`.
+
+    Examples
+    --------
+    >>> save_policy(sim, result, "policy.json")  # doctest: +SKIP
+    """
+    _core.write_text_file(Path(path), _core.mix_policy_json(sim.native, result))
+
+
+def apply_policy(sim: QuantizationSimModel, path: str | os.PathLike[str]) -> None:
+    """Sets the types of a policy file; calibrate afterwards.
+
+    Raises
+    ------
+    bitsweep.Error
+        For a file that is no policy, or one of another model; nothing is changed then.
+
+    Examples
+    --------
+    >>> apply_policy(sim, "policy.json")  # doctest: +SKIP
+    """
+    _core.apply_mix_policy(sim.native, Path(path).read_text(encoding="utf-8"))
+
+
+def _source(samples: Source) -> _core.SampleSource | Samples:
+    return samples if isinstance(samples, _core.SampleSource) else Samples(samples)
+
+
+def _candidate(value: str | tuple[qtype | str, qtype | str]) -> _core.Candidate:
+    if isinstance(value, str):
+        weight, _, activation = value.upper().removeprefix("W").partition("A")
+        if not (value[:1] in "Ww" and weight.isdigit() and activation.isdigit()):
+            raise error(
+                InvalidArgumentError, "mix", f'"{value}" is no candidate', 'write such as "W8A16"'
+            )
+        return _core.Candidate(qtype.int(int(activation)).format, qtype.int(int(weight)).format)
+    parameter, activation_type = value
+    return _core.Candidate(qtype.as_qtype(activation_type).format, qtype.as_qtype(parameter).format)

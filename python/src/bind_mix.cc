@@ -1,0 +1,114 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind.h"
+#include "bitsweep/error.h"
+#include "bitsweep/mix.h"
+#include "samples.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace bitsweep::python {
+namespace {
+
+/// A native source, or any iterable that can be gone through again.
+class Source {
+ public:
+  explicit Source(nb::object samples) {
+    if (nb::try_cast(samples, source_)) return;
+    own_ = std::make_unique<PythonSamples>(std::move(samples));
+    source_ = own_.get();
+  }
+  SampleSource& operator*() const { return *source_; }
+  SampleSource* get() const { return source_; }
+
+ private:
+  SampleSource* source_ = nullptr;
+  std::unique_ptr<PythonSamples> own_;
+};
+
+MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object search,
+                  nb::object test, std::vector<Candidate> candidates,
+                  const std::vector<std::string>& targets, std::string cost, bool ignore_kernels,
+                  std::vector<std::vector<std::string>> same_format,
+                  std::vector<std::pair<std::string, Candidate>> pinned, int frontier_points,
+                  double tolerance_db, int num_threads, std::int64_t max_memory_bytes) {
+  MixOptions options;
+  options.candidates = std::move(candidates);
+  for (const std::string& target : targets) options.targets.push_back(parse_mix_target(target));
+  options.cost = std::move(cost);
+  options.ignore_kernels = ignore_kernels;
+  options.same_format = std::move(same_format);
+  options.pinned = std::move(pinned);
+  options.frontier_points = frontier_points;
+  options.tolerance_db = tolerance_db;
+  options.num_threads = num_threads;
+  options.max_memory_bytes = max_memory_bytes;
+  options.progress = [](const MixProgress&) {
+    const nb::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;  // Ctrl-C
+  };
+  const Source calibration_source(std::move(calibration));
+  const Source search_source(std::move(search));
+  std::unique_ptr<Source> test_source;
+  if (!test.is_none()) test_source = std::make_unique<Source>(std::move(test));
+  try {
+    const nb::gil_scoped_release release;
+    return mix(simulation, *calibration_source, *search_source,
+               test_source ? test_source->get() : nullptr, options);
+  } catch (const Error&) {
+    if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C, not our own words
+    throw;
+  }
+}
+
+}  // namespace
+
+void bind_mix(nb::module_& m) {
+  nb::class_<MixPoint>(m, "MixPoint", "One configuration with what it costs and how good it is.")
+      .def_ro("by_group", &MixPoint::by_group)
+      .def_ro("costs", &MixPoint::costs)
+      .def_ro("predicted_db", &MixPoint::predicted_db)
+      .def_ro("measured_db", &MixPoint::measured_db);
+  nb::class_<MixResult>(m, "MixResult", "Outcome of bitsweep.mix.")
+      .def_ro("groups", &MixResult::groups)
+      .def_ro("chosen", &MixResult::chosen)
+      .def_ro("infeasible", &MixResult::infeasible)
+      .def_ro("frontier", &MixResult::frontier)
+      .def_ro("test_db", &MixResult::test_db)
+      .def_ro("gap", &MixResult::gap)
+      .def_ro("optimal", &MixResult::optimal)
+      .def_ro("agreed", &MixResult::agreed)
+      .def_ro("rounds", &MixResult::rounds)
+      .def_ro("num_measured", &MixResult::num_measured)
+      .def_ro("notes", &MixResult::notes)
+      .def_ro("elapsed_s", &MixResult::elapsed_s);
+  m.def("mix", &run_mix, "simulation"_a, "calibration"_a, "search"_a, "test"_a.none(),
+        "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,
+        "same_format"_a = std::vector<std::vector<std::string>>(),
+        "pinned"_a = std::vector<std::pair<std::string, Candidate>>(), "frontier_points"_a = 12,
+        "tolerance_db"_a = 0.25, "num_threads"_a = 0, "max_memory_bytes"_a = 0,
+        "Chooses the types of all groups; see bitsweep::mix.");
+  m.def(
+      "mix_costs",
+      [] {
+        std::vector<std::pair<std::string, std::string>> result;
+        for (const MixCostInfo& cost : mix_costs()) result.emplace_back(cost.name, cost.summary);
+        return result;
+      },
+      "(name, meaning) of each cost.");
+  m.def("present_costs", &present_costs, "simulation"_a, "Values in order of mix_costs().");
+  m.def("mix_policy_json", &mix_policy_json, "simulation"_a, "result"_a);
+  m.def("apply_mix_policy", &apply_mix_policy, "simulation"_a, "json"_a);
+}
+
+}  // namespace bitsweep::python

@@ -1,0 +1,178 @@
+#include "allocate/mix/encoding_bank.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "bitsweep/error.h"
+#include "simulate/engine.h"
+#include "simulate/weight_scale_adjustment.h"
+
+namespace bitsweep::allocate {
+namespace {
+
+void set_width(Quantizer& quantizer, const Format& format) {
+  // Keeps the statistics where it can.
+  if (quantizer.format().is_integer() && format.is_integer()) {
+    quantizer.set_bitwidth(format.bitwidth);
+  } else {
+    quantizer.set_format(format);
+  }
+}
+
+}  // namespace
+
+EncodingBank::EncodingBank(Simulation& simulation, const std::vector<QuantizerGroup>& groups,
+                           std::vector<Candidate> candidates, SampleSource& samples,
+                           const Tick& tick)
+    : simulation_(simulation),
+      groups_(groups),
+      candidates_(std::move(candidates)),
+      samples_(samples),
+      start_(simulation) {
+  std::set<const Quantizer*> seen;
+  const auto collect = [&](const std::vector<std::string>& names,
+                           std::vector<std::shared_ptr<Quantizer>>& list) {
+    for (const std::string& name : names) {
+      std::shared_ptr<Quantizer> q = simulation.quantizer(name);
+      if (seen.insert(q.get()).second) list.push_back(q);
+    }
+  };
+  for (const QuantizerGroup& group : groups) {
+    collect(group.activations, activations_);
+    collect(group.parameters, parameters_);
+  }
+  // Integer widths share the statistics of one calibration; floats drop them, so they come last.
+  std::vector<int> order(candidates_.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto is_integer = [&](int c) {
+    return candidates_[static_cast<std::size_t>(c)].activation.is_integer();
+  };
+  std::stable_partition(order.begin(), order.end(), is_integer);
+  try {
+    if (is_integer(order.front())) {
+      for (const auto& q : activations_)
+        set_width(*q, candidates_[static_cast<std::size_t>(order.front())].activation);
+    }
+    calibrate(tick);
+    for (const auto& list : {activations_, parameters_}) {
+      for (const auto& q : list) entries_[q.get()].resize(candidates_.size());
+    }
+    for (const int c : order) make_candidate(c, tick);
+  } catch (...) {
+    restore();
+    throw;
+  }
+}
+
+void EncodingBank::calibrate(const Tick& tick) {
+  for (const auto& q : parameters_) q->set_enabled(false);
+  simulation_.begin_calibration();
+  try {
+    samples_.rewind();
+    Feed feed;
+    std::int64_t done = 0;
+    while (samples_.next(&feed)) {
+      simulation_.run(feed);
+      tick("calibrate", ++done, samples_.size());
+    }
+    if (done == 0) {
+      throw Error(ErrorCode::kInvalidData, "calibrate", "there is no calibration sample",
+                  "give at least one");
+    }
+    simulation_.finish_calibration();
+  } catch (...) {
+    simulation_.abort_calibration();
+    throw;
+  }
+  for (const auto& q : parameters_) q->set_enabled(true);
+}
+
+void EncodingBank::compute_parameters() {
+  const std::vector<std::string>& names = simulation_.tensor_names();
+  std::vector<std::pair<std::shared_ptr<Quantizer>, bool>> switches;
+  const std::set<std::shared_ptr<Quantizer>> wanted(parameters_.begin(), parameters_.end());
+  for (const std::string& name : names) {
+    std::shared_ptr<Quantizer> q = simulation_.quantizer(name);
+    switches.emplace_back(q, q->enabled());
+    q->set_enabled(wanted.count(q) > 0 && !q->initialized());
+  }
+  simulation_.begin_calibration();
+  try {
+    simulation_.finish_calibration();
+  } catch (...) {
+    simulation_.abort_calibration();
+    throw;
+  }
+  // A shared quantizer is listed once per tensor; the first entry has its switch of before.
+  for (auto it = switches.rbegin(); it != switches.rend(); ++it) it->first->set_enabled(it->second);
+}
+
+void EncodingBank::make_candidate(int candidate, const Tick& tick) {
+  const Candidate& c = candidates_[static_cast<std::size_t>(candidate)];
+  for (const auto& q : activations_) set_width(*q, c.activation);
+  for (const auto& q : parameters_) {
+    if (c.parameter) q->set_format(*c.parameter);
+    // Scales that were widened for another candidate must not stay.
+    q->clear_encoding();
+  }
+  simulation_.apply_exception_rules();
+  const auto lacks_range = [](const std::shared_ptr<Quantizer>& q) {
+    return q->enabled() && !q->initialized() && !q->has_statistics();
+  };
+  // A rule changed the format in a way that dropped what was observed.
+  if (std::any_of(activations_.begin(), activations_.end(), lacks_range)) calibrate(tick);
+  for (const auto& q : activations_) {
+    if (q->enabled() && !q->initialized()) q->compute_encoding();
+  }
+  compute_parameters();
+  simulate::adjust_weight_scales(simulation_.engine());
+  for (auto& [quantizer, entries] : entries_) {
+    // The map's key is the object that the lists own.
+    entries[static_cast<std::size_t>(candidate)] = {quantizer->format(), quantizer->symmetric(),
+                                                    quantizer->snapshot()};
+  }
+}
+
+void EncodingBank::restore_group(std::size_t group, int candidate) {
+  for (const auto* names : {&groups_[group].activations, &groups_[group].parameters}) {
+    for (const std::string& name : *names) {
+      const std::shared_ptr<Quantizer> q = simulation_.quantizer(name);
+      q->restore(*entries_.at(q.get())[static_cast<std::size_t>(candidate)].snapshot);
+    }
+  }
+}
+
+void EncodingBank::set_all(int candidate) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) restore_group(g, candidate);
+}
+
+void EncodingBank::set(const std::vector<int>& by_group) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) restore_group(g, by_group[g]);
+  simulation_.apply_exception_rules();
+  complete();
+}
+
+void EncodingBank::complete() {
+  bool is_missing = false;
+  for (const auto& list : {activations_, parameters_}) {
+    for (const auto& q : list) {
+      if (!q->enabled() || q->initialized()) continue;
+      const std::vector<Entry>& entries = entries_.at(q.get());
+      const auto known = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
+        return e.format == q->format() && e.symmetric == q->symmetric();
+      });
+      if (known != entries.end()) {
+        q->restore(*known->snapshot);
+      } else {
+        is_missing = true;
+      }
+    }
+  }
+  if (!is_missing) return;
+  calibrate([](const char*, std::int64_t, std::int64_t) {});
+  compute_parameters();
+  simulate::adjust_weight_scales(simulation_.engine());
+}
+
+}  // namespace bitsweep::allocate

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "allocate/group_settings.h"
+#include "bitsweep/allocation.h"
+#include "bitsweep/quantizer.h"
+#include "bitsweep/sample_source.h"
+
+namespace bitsweep::allocate {
+
+/// Called now and then with (stage, done, total); throws to cancel.
+using Tick = std::function<void(const char*, std::int64_t, std::int64_t)>;
+
+/// Every quantizer's settings and encoding in each candidate, from one pass over the calibration
+/// samples: ranges of activations do not depend on their width, and weights need no samples.
+/// Activations are observed in front of float weights.
+class EncodingBank {
+ public:
+  /// @throws Error(kInvalidData) without samples.
+  EncodingBank(Simulation& simulation, const std::vector<QuantizerGroup>& groups,
+               std::vector<Candidate> candidates, SampleSource& samples, const Tick& tick);
+
+  /// All groups in one candidate, for runs of single groups.
+  void set_all(int candidate);
+  /// Group g in candidate by_group[g]; then the rules that hold whatever the formats are.
+  void set(const std::vector<int>& by_group);
+  /// Quantizers as before.
+  void restore() const { start_.restore(); }
+
+ private:
+  struct Entry {
+    Format format;
+    bool symmetric = false;
+    std::shared_ptr<const Quantizer::Snapshot> snapshot;
+  };
+
+  void calibrate(const Tick& tick);
+  void make_candidate(int candidate, const Tick& tick);
+  void compute_parameters();
+  /// Encodings for quantizers that lost theirs to a rule.
+  void complete();
+  void restore_group(std::size_t group, int candidate);
+
+  Simulation& simulation_;
+  const std::vector<QuantizerGroup>& groups_;
+  std::vector<Candidate> candidates_;
+  SampleSource& samples_;
+  SavedSettings start_;
+  std::vector<std::shared_ptr<Quantizer>> activations_;
+  std::vector<std::shared_ptr<Quantizer>> parameters_;
+  std::map<const Quantizer*, std::vector<Entry>> entries_;  // by candidate
+};
+
+}  // namespace bitsweep::allocate

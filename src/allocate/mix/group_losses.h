@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocate/mix/encoding_bank.h"
+
+namespace bitsweep::allocate {
+
+/// What each choice of each group does to the outputs, alone.
+struct GroupLosses {
+  /// Squared output change over squared output, summed over the outputs: [group][choice].
+  std::vector<std::vector<double>> loss;
+  /// Inner products of the changes of two choices in the same units; zero on the diagonal. Sketched
+  /// where the outputs are large.
+  std::vector<double> interactions;
+  /// (group, choice) whose outputs were not finite.
+  std::vector<std::pair<int, int>> not_finite;
+};
+
+struct GroupLossOptions {
+  int num_threads = 0;
+  std::int64_t max_memory_bytes = 0;
+};
+
+/// Runs every choice of every group alone on every sample, samples outside, choices inside, each
+/// from the last kept boundary before its first change. choices[g] holds indices of the bank's
+/// candidates.
+GroupLosses measure_group_losses(Simulation& simulation, EncodingBank& bank,
+                                 const std::vector<QuantizerGroup>& groups,
+                                 const std::vector<std::vector<int>>& choices,
+                                 SampleSource& samples, const GroupLossOptions& options,
+                                 const Tick& tick);
+
+}  // namespace bitsweep::allocate

@@ -1,0 +1,299 @@
+#include "bitsweep/mix.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "allocate/mix/encoding_bank.h"
+#include "allocate/mix/mix_groups.h"
+#include "bitsweep/error.h"
+#include "bitsweep/metric.h"
+#include "graph/testing/model_builder.h"
+#include "simulate/testing/nets.h"
+
+namespace bitsweep {
+namespace {
+
+using graph::testing::ModelBuilder;
+using simulate::testing::net;
+using simulate::testing::samples;
+using simulate::testing::VectorSource;
+using ::testing::HasSubstr;
+
+const Candidate kA16W8{Format::integer(16), Format::integer(8)};
+const Candidate kA8W8{Format::integer(8), Format::integer(8)};
+const Candidate kA8W4{Format::integer(8), Format::integer(4)};
+
+MixOptions options(const std::vector<std::string>& targets) {
+  MixOptions result;
+  result.candidates = {kA16W8, kA8W8, kA8W4};
+  result.frontier_points = 0;
+  for (const std::string& target : targets) result.targets.push_back(parse_mix_target(target));
+  return result;
+}
+
+struct Setting {
+  explicit Setting(const std::string& name)
+      : sim(net(name)),
+        calibration(samples(sim.model(), 3, 1)),
+        search(samples(sim.model(), 3, 2)),
+        test(samples(sim.model(), 3, 3)) {}
+
+  MixResult run(const MixOptions& o) { return mix(sim, calibration, search, &test, o); }
+
+  Simulation sim;
+  VectorSource calibration;
+  VectorSource search;
+  VectorSource test;
+};
+
+double sqnr(Simulation& sim, SampleSource& source) {
+  const auto metric = make_metric("sqnr");
+  source.rewind();
+  Feed feed;
+  while (source.next(&feed)) metric->add(sim.run_float(feed), sim.run(feed));
+  return metric->score();
+}
+
+std::vector<std::string> settings(const Simulation& sim) {
+  std::vector<std::string> rows;
+  for (const std::string& name : sim.tensor_names()) {
+    const Quantizer& q = *sim.quantizer(name);
+    rows.push_back(name + " " + q.format().name() + (q.enabled() ? " on" : " off") +
+                   (q.encoding() ? " " + std::to_string(q.encoding()->cells[0].delta) : ""));
+  }
+  return rows;
+}
+
+TEST(Mix, WhatIsChosenWasMeasuredFitsTheBudgetAndIsLeftInTheSimulation) {
+  for (const char* name : {"residual", "depthwise", "branchy", "transformer", "several"}) {
+    Setting s(name);
+    const MixResult r = s.run(options({"bops<=0.6"}));
+    ASSERT_TRUE(r.chosen) << name << ": " << r.infeasible;
+    EXPECT_LE(r.chosen->costs[0], 0.6 * (1 + 1e-8)) << name;
+    EXPECT_DOUBLE_EQ(sqnr(s.sim, s.search), r.chosen->measured_db) << name;
+    EXPECT_DOUBLE_EQ(sqnr(s.sim, s.test), r.test_db.value()) << name;
+  }
+}
+
+TEST(Mix, PredictionAndMeasurementAgreeInTheEnd) {
+  Setting s("residual");
+  const MixResult r = s.run(options({"bops<=0.5"}));
+  ASSERT_TRUE(r.chosen);
+  EXPECT_TRUE(r.agreed);
+  EXPECT_LE(std::abs(r.chosen->predicted_db - r.chosen->measured_db), 0.25);
+}
+
+TEST(Mix, QualityIsReachedForLessThanTheDearestConfiguration) {
+  Setting s("residual");
+  const MixResult r = s.run(options({"sqnr>=25"}));
+  ASSERT_TRUE(r.chosen) << r.infeasible;
+  EXPECT_GE(r.chosen->measured_db, 25.0);
+  EXPECT_LT(r.chosen->costs[0], 0.75);
+}
+
+TEST(Mix, RegretAgainstAllConfigurationsIsSmall) {
+  Setting s("depthwise");
+  MixOptions o = options({"bops<=0.5"});
+  o.candidates = {kA8W8, kA8W4};
+  Setting all("depthwise");
+  const allocate::MixGroups groups = allocate::make_mix_groups(all.sim, o);
+  allocate::EncodingBank bank(all.sim, groups.groups, o.candidates, all.calibration,
+                              [](const char*, std::int64_t, std::int64_t) {});
+  std::size_t num_free = 0;
+  for (const auto& choices : groups.choices) num_free += choices.size() > 1 ? 1 : 0;
+  ASSERT_LE(num_free, 9U) << "too many to enumerate";
+  const std::vector<CostTable> costs = mix_cost_tables(all.sim, groups.groups, groups.choices);
+  double best = -100.0;
+  double worst = 100.0;
+  std::vector<int> x(groups.groups.size(), 0);
+  while (true) {
+    if (cost_of(costs[0], x) <= 0.75) {
+      std::vector<int> candidates;
+      for (std::size_t g = 0; g < x.size(); ++g)
+        candidates.push_back(groups.candidate_of[g][static_cast<std::size_t>(x[g])]);
+      bank.set(candidates);
+      const double score = sqnr(all.sim, all.search);
+      best = std::max(best, score);
+      worst = std::min(worst, score);
+    }
+    std::size_t g = 0;
+    while (g < x.size() && ++x[g] == static_cast<int>(groups.choices[g].size())) x[g++] = 0;
+    if (g == x.size()) break;
+  }
+  o.targets = {parse_mix_target("bops<=0.75")};
+  const MixResult r = s.run(o);
+  ASSERT_TRUE(r.chosen);
+  ASSERT_GT(best, worst + 1.0) << "the choice does not matter";
+  // Of hundreds of configurations a handful was run; what is lost is small against the range.
+  constexpr double kRegretDb = 0.75;
+  EXPECT_GE(r.chosen->measured_db, best - kRegretDb);
+  EXPECT_LT(kRegretDb, 0.25 * (best - worst));
+}
+
+TEST(Mix, FrontierRisesAndEndsAtTheDearestConfiguration) {
+  Setting s("residual");
+  MixOptions o = options({});
+  o.frontier_points = 8;
+  const std::vector<std::string> before = settings(s.sim);
+  const MixResult r = s.run(o);
+  EXPECT_FALSE(r.chosen);
+  EXPECT_EQ(settings(s.sim), before);
+  ASSERT_GE(r.frontier.size(), 4U);
+  for (std::size_t i = 1; i < r.frontier.size(); ++i) {
+    EXPECT_GT(r.frontier[i].costs[0], r.frontier[i - 1].costs[0]);
+    EXPECT_GT(r.frontier[i].measured_db, r.frontier[i - 1].measured_db);
+  }
+  EXPECT_LT(r.frontier.front().costs[0], 0.3);
+}
+
+TEST(Mix, ImpossibleTargetsSayWhatIsPossible) {
+  Setting s("residual");
+  const std::vector<std::string> before = settings(s.sim);
+  EXPECT_THAT(s.run(options({"bops<=0.01"})).infeasible, HasSubstr("the minimum of bops is 0.2"));
+  EXPECT_THAT(s.run(options({"sqnr>=99"})).infeasible, HasSubstr("the best measured quality is"));
+  EXPECT_EQ(settings(s.sim), before);
+}
+
+TEST(Mix, PinnedTensorsAndTiedSetsAreKept) {
+  Setting s("transformer");
+  MixOptions o = options({"bops<=0.6"});
+  const std::vector<QuantizerGroup> groups = quantizer_groups(s.sim);
+  std::vector<std::string> weights;
+  for (const QuantizerGroup& g : groups) {
+    if (!g.parameters.empty()) weights.push_back(g.parameters.front());
+  }
+  ASSERT_GE(weights.size(), 3U);
+  o.same_format = {{weights[0], weights[1]}};
+  o.pinned = {{weights[2], kA16W8}};
+  const MixResult r = s.run(o);
+  ASSERT_TRUE(r.chosen) << r.infeasible;
+  EXPECT_EQ(s.sim.quantizer(weights[0])->format(), s.sim.quantizer(weights[1])->format());
+  EXPECT_EQ(s.sim.quantizer(weights[2])->format(), Format::integer(8));
+  EXPECT_EQ(r.groups.size(), groups.size() - 1);
+  o.pinned = {{"nothing", kA16W8}};
+  EXPECT_THROW(s.run(o), Error);
+  o.pinned = {{weights[2], {Format::integer(16), Format::integer(16)}}};
+  EXPECT_THROW(s.run(o), Error);
+}
+
+TEST(Mix, IsTheSameForAnyNumberOfThreads) {
+  std::vector<std::vector<std::string>> seen;
+  for (const int threads : {1, 3}) {
+    Setting s("branchy");
+    MixOptions o = options({"sqnr>=28"});
+    o.num_threads = threads;
+    const MixResult r = s.run(o);
+    ASSERT_TRUE(r.chosen) << r.infeasible;
+    seen.push_back(settings(s.sim));
+  }
+  EXPECT_EQ(seen[0], seen[1]);
+}
+
+TEST(Mix, CancellingPutsEveryQuantizerBack) {
+  for (const char* stage : {"calibrate", "measure groups", "measure mixes"}) {
+    Setting s("residual");
+    const std::vector<std::string> before = settings(s.sim);
+    MixOptions o = options({"bops<=0.6"});
+    o.progress = [&](const MixProgress& p) { return p.stage == stage; };
+    EXPECT_THROW(s.run(o), Error);
+    EXPECT_EQ(settings(s.sim), before) << stage;
+  }
+}
+
+TEST(Mix, RefusesDuplicateCandidates) {
+  Setting s("residual");
+  MixOptions o = options({"bops<=0.6"});
+  o.candidates = {kA8W8, kA8W8};
+  EXPECT_THROW(s.run(o), Error);
+  o.candidates = {};
+  EXPECT_THROW(s.run(o), Error);
+}
+
+TEST(MixPolicy, GivesTheSameTypesToAFreshSimulation) {
+  Setting s("residual");
+  const MixResult r = s.run(options({"bops<=0.6"}));
+  const std::string policy = mix_policy_json(s.sim, r);
+  Setting fresh("residual");
+  apply_mix_policy(fresh.sim, policy);
+  for (const std::string& name : s.sim.tensor_names())
+    EXPECT_EQ(fresh.sim.quantizer(name)->format(), s.sim.quantizer(name)->format()) << name;
+
+  Setting other("chain");
+  const std::vector<std::string> before = settings(other.sim);
+  for (const std::string& bad : {policy, std::string("{}"), std::string("no JSON")})
+    EXPECT_THROW(apply_mix_policy(other.sim, bad), Error);
+  EXPECT_EQ(settings(other.sim), before);
+}
+
+TEST(MixTarget, ReadsUnitsAndRefusesNonsense) {
+  EXPECT_DOUBLE_EQ(parse_mix_target("bytes<=12MB").value, 12e6);
+  EXPECT_DOUBLE_EQ(parse_mix_target("peak <= 2 MiB").value, 2.0 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(parse_mix_target("bops<=60%").value, 0.6);
+  EXPECT_DOUBLE_EQ(parse_mix_target("sqnr>=35dB").value, 35.0);
+  for (const char* bad : {"sqnr<=35", "bops>=0.5", "bops<=1.5", "bops<=-1", "speed<=3", "bops", "",
+                          "bytes<=", "bytes<=3xB", "sqnr>=inf"})
+    EXPECT_THROW(parse_mix_target(bad), Error) << bad;
+}
+
+TEST(SplitSamples, EveryFourthIsHeldOut) {
+  VectorSource source(samples(net("chain"), 10));
+  const auto rest = split_samples(source, 4, false);
+  const auto held_out = split_samples(source, 4, true);
+  Feed feed;
+  for (const auto& [part, count] : {std::pair{rest.get(), 8}, {held_out.get(), 2}}) {
+    EXPECT_EQ(part->size(), count);
+    part->rewind();
+    int seen = 0;
+    while (part->next(&feed)) ++seen;
+    EXPECT_EQ(seen, count);
+  }
+}
+
+// Public report: the computed cost did not change with the bit-width.
+TEST(MixCosts, FollowTheBits) {
+  ModelBuilder m;
+  m.input("x", {1, 8, 8, 8}).random("w", {8, 8, 3, 3}, 1);
+  m.node("y = Conv(x, w) {pads: [1, 1, 1, 1]}").output("y");
+  const Simulation sim(m.model());
+  const std::vector<QuantizerGroup> groups = quantizer_groups(sim);
+  const std::vector<Candidate> candidates{kA8W8, kA8W4, kA16W8};
+  const std::vector<CostTable> costs =
+      mix_cost_tables(sim, groups, std::vector<std::vector<Candidate>>(groups.size(), candidates));
+  constexpr double kMacs = 36864;
+  constexpr double kWeights = 576;
+  const std::vector<double> bit_products{64, 32, 128};
+  const std::vector<double> weight_bytes{kWeights, kWeights / 2, kWeights};
+  for (int c = 0; c < 3; ++c) {
+    const std::vector<int> x(groups.size(), c);
+    const auto i = static_cast<std::size_t>(c);
+    EXPECT_DOUBLE_EQ(cost_of(costs[0], x), bit_products[i] / 128);
+    EXPECT_DOUBLE_EQ(cost_of(costs[1], x), kMacs * bit_products[i] / 1e9);
+    EXPECT_DOUBLE_EQ(cost_of(costs[2], x), weight_bytes[i]);
+    EXPECT_DOUBLE_EQ(cost_of(costs[3], x), c == 2 ? 1.0 : 0.0);
+    // Input and output, 512 elements each.
+    EXPECT_DOUBLE_EQ(cost_of(costs[4], x), 2 * 512 * (c == 2 ? 2.0 : 1.0));
+  }
+}
+
+// Public report: layers that cannot be configured were left out of the budget.
+TEST(MixCosts, WhatStaysInFloatCountsAtItsWidth) {
+  ModelBuilder m;
+  m.input("x", {1, 16}).random("w1", {16, 90}, 1).random("w2", {90, 2}, 2);
+  m.node("h = MatMul(x, w1)").node("y = MatMul(h, w2)").output("y");
+  Simulation sim(m.model());
+  sim.quantizer("w1")->set_enabled(false);
+  VectorSource data(samples(sim.model(), 3));
+  MixOptions o = options({"bytes<=1kB"});
+  const MixResult r = mix(sim, data, data, nullptr, o);
+  EXPECT_FALSE(r.chosen);
+  const double minimum = 16 * 90 * 4 + 90 * 2 * 0.5;
+  EXPECT_EQ(r.infeasible, "the minimum of bytes is " + std::to_string(std::lround(minimum)));
+  o.targets = {parse_mix_target("bytes<=5900")};
+  EXPECT_TRUE(mix(sim, data, data, nullptr, o).chosen);
+}
+
+}  // namespace
+}  // namespace bitsweep

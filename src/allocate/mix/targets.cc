@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "bitsweep/error.h"
+#include "bitsweep/mix.h"
+
+namespace bitsweep {
+namespace {
+
+[[noreturn]] void reject(std::string_view text, const std::string& why) {
+  std::string names = "sqnr";
+  for (const MixCostInfo& cost : mix_costs()) names += ", " + cost.name;
+  throw Error(
+      ErrorCode::kInvalidArgument, "mix", "target \"" + std::string(text) + "\": " + why,
+      "write for example \"sqnr>=35\", \"bops<=0.6\" or \"bytes<=12MB\"; names are " + names);
+}
+
+double factor_of(std::string_view unit, std::string_view text) {
+  if (unit.empty()) return 1.0;
+  if (unit == "%") return 0.01;
+  if (unit == "dB") return 1.0;
+  std::string_view rest = unit;
+  double factor = 1.0;
+  constexpr std::string_view kPrefixes = "kMGT";
+  const std::size_t prefix = kPrefixes.find(rest.front() == 'K' ? 'k' : rest.front());
+  if (prefix != std::string_view::npos) {
+    rest.remove_prefix(1);
+    const bool binary = !rest.empty() && rest.front() == 'i';
+    if (binary) rest.remove_prefix(1);
+    factor = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(prefix + 1));
+  }
+  if (!rest.empty() && rest != "B") reject(text, "\"" + std::string(unit) + "\" is no unit");
+  return factor;
+}
+
+}  // namespace
+
+MixTarget parse_mix_target(std::string_view text) {
+  const std::size_t sign = text.find_first_of("<>");
+  if (sign == std::string_view::npos || sign == 0 || sign + 1 >= text.size() ||
+      text[sign + 1] != '=')
+    reject(text, "it has no \">=\" or \"<=\"");
+  MixTarget target{.name = std::string(text.substr(0, sign)), .at_least = text[sign] == '>'};
+  while (!target.name.empty() && target.name.back() == ' ') target.name.pop_back();
+  const bool is_quality = target.name == "sqnr";
+  const auto& costs = mix_costs();
+  const bool is_cost = std::any_of(costs.begin(), costs.end(),
+                                   [&](const MixCostInfo& c) { return c.name == target.name; });
+  if (!is_quality && !is_cost) reject(text, "nothing has the name \"" + target.name + "\"");
+  if (is_quality != target.at_least)
+    reject(text,
+           is_quality ? "a quality is asked for with \">=\"" : "a cost is limited with \"<=\"");
+  const std::string value(text.substr(sign + 2));
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (end == value.c_str() || !std::isfinite(number)) reject(text, "there is no number in it");
+  while (*end == ' ') ++end;
+  target.value = number * factor_of(end, text);
+  const bool is_share = target.name == "bops" || target.name == "share16";
+  if (target.value < 0.0 || (is_share && target.value > 1.0) ||
+      (is_quality && target.value > 100.0))
+    reject(text, "the value is out of range");
+  return target;
+}
+
+}  // namespace bitsweep

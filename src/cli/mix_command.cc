@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "bitsweep/data.h"
+#include "bitsweep/error.h"
+#include "bitsweep/mix.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "mix_output.h"
+#include "options.h"
+#include "sweep_output.h"
+#include "words.h"
+
+namespace bitsweep::cli {
+namespace {
+
+struct Arguments {
+  ModelArguments model;
+  DataArguments data;
+  std::string test_data;
+  std::vector<std::string> candidates;
+  std::vector<std::string> targets;
+  std::string cost = "bops";
+  std::vector<std::string> pinned;
+  std::vector<std::string> same;
+  bool all_kernels = false;
+  int frontier_points = 12;
+  double tolerance_db = 0.25;
+  std::string max_memory;
+  std::string progress = "auto";
+  std::string output_folder;
+};
+
+// Without test data every fourth sample is kept for the final check.
+constexpr int kTestPeriod = 4;
+
+void note(const std::string& text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "note: {}\n", text);
+}
+
+Candidate parse_candidate(const std::string& text) {
+  const Bits bits = parse_bits(text);
+  return {bits.activations, bits.parameters};
+}
+
+MixOptions mix_options(const Arguments& arguments) {
+  MixOptions options;
+  for (const std::string& text : arguments.candidates)
+    options.candidates.push_back(parse_candidate(text));
+  for (const std::string& text : arguments.targets)
+    options.targets.push_back(parse_mix_target(text));
+  options.cost = arguments.cost;
+  options.ignore_kernels = arguments.all_kernels;
+  options.frontier_points = arguments.frontier_points;
+  options.tolerance_db = arguments.tolerance_db;
+  options.num_threads = arguments.model.num_threads;
+  if (!arguments.max_memory.empty()) options.max_memory_bytes = parse_size(arguments.max_memory);
+  for (const std::string& text : arguments.pinned) {
+    const std::size_t sign = text.rfind('=');
+    if (sign == std::string::npos || sign == 0) {
+      throw Error(ErrorCode::kInvalidArgument, "mix", "\"" + text + "\" pins nothing",
+                  "write TENSOR=W8A16");
+    }
+    options.pinned.emplace_back(text.substr(0, sign), parse_candidate(text.substr(sign + 1)));
+  }
+  for (const std::string& text : arguments.same) {
+    std::vector<std::string>& set = options.same_format.emplace_back();
+    std::size_t begin = 0;
+    while (begin <= text.size()) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      set.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  return options;
+}
+
+int run_mix(const Arguments& arguments) {
+  catch_interrupts();
+  MixOptions options = mix_options(arguments);
+  const SimulationOptions simulation_options = arguments.model.simulation_options();
+  ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
+  const Model model = Model::load(arguments.model.model);
+  const auto open = [&](const std::string& path, std::int64_t max_samples) {
+    return open_samples(path, model,
+                        {.max_samples = max_samples, .batch_size = arguments.data.batch_size});
+  };
+  const auto data = open(arguments.data.data, arguments.data.num_samples);
+  std::unique_ptr<SampleSource> search_part;
+  std::unique_ptr<SampleSource> test_part;
+  std::unique_ptr<DataSource> test_file;
+  SampleSource* search = data.get();
+  SampleSource* test = nullptr;
+  const auto second = open(arguments.data.data, arguments.data.num_samples);
+  if (!arguments.test_data.empty()) {
+    test_file = open(arguments.test_data, -1);
+    test = test_file.get();
+  } else if (data->size() < 0 || data->size() >= kTestPeriod) {
+    search_part = split_samples(*data, kTestPeriod, false);
+    test_part = split_samples(*second, kTestPeriod, true);
+    search = search_part.get();
+    test = test_part.get();
+    note("every fourth sample of --data is kept for the final check; give others with --test-data");
+  } else {
+    note("too few samples to keep some for a final check");
+  }
+  std::unique_ptr<DataSource> calibration_file;
+  SampleSource* calibration = search;
+  if (!arguments.data.calibration_data.empty()) {
+    calibration_file =
+        open(arguments.data.calibration_data, arguments.data.num_calibration_samples);
+    calibration = calibration_file.get();
+  }
+  prepare_output_folder(arguments.output_folder);
+
+  Simulation simulation(model, simulation_options);
+  std::string stage;
+  options.progress = [&](const MixProgress& p) {
+    if (p.stage != stage) {
+      if (!stage.empty()) reporter.end();
+      stage = p.stage;
+      reporter.begin(stage, p.stage == "check" ? "mixes" : "samples", "");
+    }
+    SweepProgress progress;
+    progress.done = p.done;
+    progress.total = p.total;
+    reporter.update(progress);
+    return interrupted();
+  };
+  const MixResult result = mix(simulation, *calibration, *search, test, options);
+  reporter.end();
+  write_mix(arguments.output_folder, simulation, result, arguments.cost);
+  fmt::print("{}", mix_text(result, arguments.cost));
+  fmt::print("work    {}, {} run for real, {}\n",
+             plural(static_cast<std::int64_t>(result.groups.size()), "group"),
+             plural(result.num_measured, "configuration"), duration_text(result.elapsed_s));
+  if (!result.frontier.empty() || result.chosen)
+    fmt::print("saved   {}\n", arguments.output_folder);
+  if (result.infeasible.empty()) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr, "infeasible: {}\n", result.infeasible);
+  return 1;
+}
+
+}  // namespace
+
+void add_mix_command(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand(
+      "mix", "choose bit-widths for a cost or a quality, and prove the choice by running it");
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->model.add_to(command);
+  arguments->data.add_to(command);
+  command->add_option("--test-data", arguments->test_data, "samples for the final check only")
+      ->type_name("PATH");
+  command
+      ->add_option("--candidates", arguments->candidates,
+                   "types of weights and activations to choose from, such as W8A8,W8A16,W4A8")
+      ->required()
+      ->delimiter(',')
+      ->type_name("WxAy,...");
+  command
+      ->add_option(
+          "--target", arguments->targets,
+          "what must be reached: \"sqnr>=35\", \"bops<=0.6\", \"bytes<=12MB\", \"gbops<=4\", "
+          "\"share16<=0.2\", \"peak<=4MB\"; may be repeated; none: only the curve")
+      ->delimiter('|')
+      ->type_name("TARGET");
+  std::vector<std::string> names;
+  for (const MixCostInfo& cost : mix_costs()) names.push_back(cost.name);
+  command->add_option("--cost", arguments->cost, "what is minimised, and the axis of the curve")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  command->add_option("--pin", arguments->pinned, "TENSOR=WxAy: its group keeps these types")
+      ->type_name("TENSOR=WxAy");
+  command->add_option("--same", arguments->same, "tensors whose groups get the same types")
+      ->type_name("TENSOR,TENSOR,...");
+  command->add_flag("--all-kernels", arguments->all_kernels,
+                    "ignore the kernels that the rules file lists");
+  command
+      ->add_option("--points", arguments->frontier_points,
+                   "points of the curve, each run for real; 0: no curve")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--tolerance", arguments->tolerance_db,
+                   "dB between predicted and measured quality that end the search")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--max-memory", arguments->max_memory,
+                   "for sessions and boundaries, such as 2GB; default: half of the memory")
+      ->type_name("SIZE");
+  command
+      ->add_option("--progress", arguments->progress, "on stderr: auto, bar, lines, json or none")
+      ->check(CLI::IsMember(progress_style_names()))
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output_folder, "folder for the results")
+      ->required()
+      ->type_name("FOLDER");
+  command->callback([action, arguments] { *action = [arguments] { return run_mix(*arguments); }; });
+}
+
+}  // namespace bitsweep::cli

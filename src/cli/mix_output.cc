@@ -1,0 +1,126 @@
+#include "mix_output.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bitsweep/encodings_file.h"
+#include "bitsweep/qdq_export.h"
+#include "bitsweep/report.h"
+#include "words.h"
+
+namespace bitsweep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::size_t index_of(const std::string& cost) {
+  for (std::size_t i = 0; i < mix_costs().size(); ++i) {
+    if (mix_costs()[i].name == cost) return i;
+  }
+  return 0;
+}
+
+/// "int8/int8 x 12, int16/int8 x 3": how many groups have which types.
+std::string types_text(const MixPoint& point) {
+  std::map<std::string, int> counts;
+  for (const Candidate& c : point.by_group) ++counts[candidate_text(c)];
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", name, count);
+  return text;
+}
+
+std::string csv(const MixResult& result) {
+  std::string text = "measured_sqnr_db,predicted_sqnr_db";
+  for (const MixCostInfo& cost : mix_costs()) text += "," + cost.name;
+  text += "\n";
+  for (const MixPoint& point : result.frontier) {
+    text += fmt::format("{},{}", point.measured_db, point.predicted_db);
+    for (const double cost : point.costs) text += fmt::format(",{}", cost);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string json(const MixResult& result) {
+  using Json = nlohmann::ordered_json;
+  Json points = Json::array();
+  for (const MixPoint& point : result.frontier) {
+    Json row{{"measured_sqnr_db", point.measured_db}, {"predicted_sqnr_db", point.predicted_db}};
+    for (std::size_t i = 0; i < point.costs.size(); ++i) row[mix_costs()[i].name] = point.costs[i];
+    for (std::size_t g = 0; g < point.by_group.size(); ++g) {
+      const QuantizerGroup& group = result.groups[g];
+      const std::string& name =
+          group.activations.empty() ? group.parameters.front() : group.activations.front();
+      row["groups"][name] = candidate_text(point.by_group[g]);
+    }
+    points.push_back(std::move(row));
+  }
+  return points.dump(1) + "\n";
+}
+
+}  // namespace
+
+void write_mix(const fs::path& folder, const Simulation& simulation, const MixResult& result,
+               const std::string& cost) {
+  if (!result.frontier.empty()) {
+    write_text_file(folder / "frontier.csv", csv(result));
+    write_text_file(folder / "frontier.json", json(result));
+    LinesPage page{.title = "Quality against cost",
+                   .entry_label = mix_costs()[index_of(cost)].summary,
+                   .value_label = "SQNR (dB)",
+                   .values = {},
+                   .facts = {}};
+    for (const MixPoint& point : result.frontier) {
+      page.values.emplace_back(fmt::format("{:.4g}", point.costs[index_of(cost)]),
+                               point.measured_db);
+    }
+    if (result.chosen) {
+      page.facts = {{"chosen", types_text(*result.chosen)},
+                    {"predicted", score_text(result.chosen->predicted_db, "dB")},
+                    {"measured", score_text(result.chosen->measured_db, "dB")}};
+      if (result.test_db)
+        page.facts.emplace_back("on test data", score_text(*result.test_db, "dB"));
+    }
+    write_lines_page(page, folder / "frontier.html");
+  }
+  if (!result.chosen) return;
+  write_text_file(folder / "policy.json", mix_policy_json(simulation, result));
+  to_onnx_qdq(simulation).save(folder / "model.qdq.onnx");
+  export_simulation(simulation, folder, "model", {.encodings = {}, .model = false});
+}
+
+std::string mix_text(const MixResult& result, const std::string& cost) {
+  std::string text;
+  if (!result.frontier.empty()) {
+    Table table({{cost, true}, {"sqnr", true}, {"predicted", true}, {"groups"}});
+    for (const MixPoint& point : result.frontier) {
+      table.add({fmt::format("{:.4g}", point.costs[index_of(cost)]),
+                 score_text(point.measured_db, "dB"), score_text(point.predicted_db, "dB"),
+                 types_text(point)});
+    }
+    text += table.text() + "\n";
+  }
+  for (const std::string& note : result.notes) text += "note    " + note + "\n";
+  if (!result.chosen) return text;
+  const MixPoint& point = *result.chosen;
+  text += fmt::format("chosen  {}\n", types_text(point));
+  text +=
+      fmt::format("quality {} measured, {} predicted{}\n", score_text(point.measured_db, "dB"),
+                  score_text(point.predicted_db, "dB"),
+                  result.test_db ? ", " + score_text(*result.test_db, "dB") + " on test data" : "");
+  text += "costs   ";
+  for (std::size_t i = 0; i < point.costs.size(); ++i)
+    text += fmt::format("{}{} {:.6g}", i == 0 ? "" : ", ", mix_costs()[i].name, point.costs[i]);
+  text += "\n";
+  if (result.gap) {
+    text +=
+        fmt::format("bound   no mix of this cost has less than {:.1f}% of its predicted noise{}\n",
+                    100.0 * (1.0 - *result.gap), result.optimal ? " (proven optimal)" : "");
+  }
+  return text;
+}
+
+}  // namespace bitsweep::cli
