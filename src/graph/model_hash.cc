@@ -1,43 +1,12 @@
-#include <fmt/format.h>
-#include <openssl/evp.h>
-
-#include <array>
 #include <memory>
-#include <new>
 
+#include "base/sha256.h"
 #include "bitsweep/model.h"
 #include "graph/model_impl.h"
 #include "graph/walk_tensors.h"
 
 namespace bitsweep {
 namespace {
-
-class Sha256 {
- public:
-  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1)
-      throw std::bad_alloc();
-  }
-
-  void add(const void* data, std::size_t size) {
-    // The length goes first, so that two fields can't run into each other.
-    const auto length = static_cast<std::uint64_t>(size);
-    EVP_DigestUpdate(context_.get(), &length, sizeof length);
-    if (size > 0) EVP_DigestUpdate(context_.get(), data, size);
-  }
-
-  std::string hexadecimal() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned int size = 0;
-    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-    std::string text;
-    for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-    return text;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
 
 std::string hash_of(const std::shared_ptr<const Model::Impl>& impl) {
   Sha256 hash;
