@@ -15,11 +15,15 @@ namespace BITSWEEP_EXPORT bitsweep {
 /// Which direction of a score is good.
 enum class Better { kHigher, kLower };
 
+/// How the scores of several outputs become one.
+enum class OutputReduction { kWorst, kMean };
+
 struct MetricOptions {
   int k = 10;  ///< entries per position of top-k metrics
   /// Indices of the outputs to compare; empty: every floating-point output.
   std::vector<int> outputs;
   double max_db = 100.0;  ///< scores in dB are clipped to [-max_db, max_db]
+  OutputReduction reduction = OutputReduction::kWorst;
 };
 
 /// Float outputs of one sample with what a metric derives from them alone (top-k indices, ranges,
@@ -35,7 +39,8 @@ class MetricReference {
 /// the end.
 ///
 /// The score is that of all samples as if they were stacked, whatever their shapes; with several
-/// outputs it is that of the worst output. Outputs that are not floating point are skipped. Partial
+/// outputs it is that of the worst output, or their mean. Outputs that are not floating point are
+/// skipped. Partial
 /// results join by merge(): samples added one by one to fresh() accumulators and merged in sample
 /// order give the same bits as one accumulator fed in order.
 ///
@@ -49,10 +54,15 @@ class MetricAccumulator {
   /// sample alone.
   virtual std::unique_ptr<MetricAccumulator> fresh() const = 0;
 
+  /// `labels`: integers, one for each row of the last axis, for metrics that need them; negative
+  /// ones are skipped.
   /// @throws Error(kInvalidArgument | kInvalidData): no floating-point output, non-finite values in
-  /// the float outputs.
-  virtual std::shared_ptr<const MetricReference> prepare(
-      std::span<const Tensor> reference) const = 0;
+  /// the float outputs, labels that are missing or do not fit.
+  virtual std::shared_ptr<const MetricReference> prepare(std::span<const Tensor> reference,
+                                                         const Tensor& labels) const = 0;
+  std::shared_ptr<const MetricReference> prepare(std::span<const Tensor> reference) const {
+    return prepare(reference, Tensor());
+  }
 
   /// Adds one sample; `reference` comes from prepare() of an accumulator of the same metric and
   /// options, `simulated` holds the model's outputs in file order. @throws Error(kInvalidData) when
@@ -72,14 +82,19 @@ class MetricAccumulator {
 
   /// Score over all samples so far; always finite. @throws Error(kNotReady) without samples.
   virtual double score() const = 0;
+
+  /// The same for each compared output apart, in the order of the model's outputs; NaN for one that
+  /// held no values in any sample.
+  virtual std::vector<double> output_scores() const = 0;
 };
 
 /// A row of the metric table: `bitsweep.metrics()`, `--metric`, the docs.
 struct MetricInfo {
-  std::string name;  ///< "sqnr", "psnr", "mse", "cosine", "kl", "top1", "topk", "topk_logit_psnr"
+  std::string name;  ///< "sqnr", "psnr", "mse", "cosine", "kl", "top1", "accuracy", ...
   std::string unit;  ///< "dB", "" ...
   std::string summary;
   Better better = Better::kHigher;
+  bool needs_labels = false;  ///< compares with the truth instead of the float outputs
 };
 
 /// Every metric, ordered by name.

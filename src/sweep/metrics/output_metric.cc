@@ -1,6 +1,8 @@
 #include "sweep/metrics/output_metric.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -25,6 +27,33 @@ bool is_float(DataType type) { return is_quantizable_type(type) || type == DataT
 
 std::string output_text(int index) { return "output " + std::to_string(index); }
 
+template <class Integer>
+std::vector<std::int64_t> widened(const Tensor& tensor) {
+  const auto* values = static_cast<const Integer*>(tensor.data());
+  return {values, values + tensor.size()};
+}
+
+std::vector<std::int64_t> integers_of(const Tensor& labels, const std::string& metric) {
+  switch (labels.type()) {
+    case DataType::kInt64:
+      return widened<std::int64_t>(labels);
+    case DataType::kInt32:
+      return widened<std::int32_t>(labels);
+    case DataType::kInt16:
+      return widened<std::int16_t>(labels);
+    case DataType::kUint16:
+      return widened<std::uint16_t>(labels);
+    case DataType::kInt8:
+      return widened<std::int8_t>(labels);
+    case DataType::kUint8:
+      return widened<std::uint8_t>(labels);
+    default:
+      throw Error(ErrorCode::kInvalidData, metric,
+                  "the labels are " + std::string(data_type_name(labels.type())) + ", not integers",
+                  "give the index of the right class of each row as int64");
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<MetricAccumulator> OutputMetric::fresh() const {
@@ -39,8 +68,14 @@ std::vector<int> OutputMetric::default_outputs(std::span<const Tensor> reference
   return chosen;
 }
 
-std::shared_ptr<const MetricReference> OutputMetric::prepare(
-    std::span<const Tensor> reference) const {
+std::vector<int> OutputMetric::first_float_output(std::span<const Tensor> reference) const {
+  std::vector<int> chosen = OutputMetric::default_outputs(reference);
+  if (chosen.size() > 1) chosen.erase(chosen.begin() + 1, chosen.end());
+  return chosen;
+}
+
+std::shared_ptr<const MetricReference> OutputMetric::prepare(std::span<const Tensor> reference,
+                                                             const Tensor& labels) const {
   const std::vector<int> chosen =
       options_.outputs.empty() ? default_outputs(reference) : options_.outputs;
   if (chosen.empty()) {
@@ -67,10 +102,12 @@ std::shared_ptr<const MetricReference> OutputMetric::prepare(
     }
     OutputReference output;
     output.index = index;
+    output.shape = tensor.shape();
     output.tensor = tensor.to_float();
     output.columns = tensor.shape().empty() ? 1 : static_cast<std::size_t>(tensor.shape().back());
     output.rows =
         output.columns == 0 ? 0 : static_cast<std::size_t>(tensor.size()) / output.columns;
+    if (labels.defined()) output.labels = integers_of(labels, name_);
     if (tensor.size() > 0) describe(output);
     prepared->outputs.push_back(std::move(output));
   }
@@ -94,14 +131,14 @@ void OutputMetric::add(const MetricReference& reference, std::span<const Tensor>
   for (std::size_t i = 0; i < prepared->outputs.size(); ++i) {
     const OutputReference& output = prepared->outputs[i];
     const Tensor& other = simulated[static_cast<std::size_t>(output.index)];
-    if (other.shape() != output.tensor.shape() || !is_float(other.type())) {
+    if (other.shape() != output.shape || !is_float(other.type())) {
       throw Error(ErrorCode::kInvalidData, name_,
-                  output_text(output.index) + " is " + shape_text(output.tensor.shape()) +
+                  output_text(output.index) + " is " + shape_text(output.shape) +
                       " in the float model and " + std::string(data_type_name(other.type())) + " " +
                       shape_text(other.shape()) + " in the simulated one",
                   "choose outputs whose shape does not depend on the values");
     }
-    if (output.tensor.size() == 0) continue;
+    if (num_elements(output.shape) == 0) continue;
     const std::span<double> sums(sample.data() + i * width, width);
     const Tensor values = other.to_float();
     sums[kSamples] = 1.0;
@@ -145,24 +182,39 @@ void OutputMetric::join(std::span<double> into, std::span<const double> from) co
   for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
 }
 
-double OutputMetric::score() const {
+std::vector<double> OutputMetric::output_scores() const {
   if (state_.empty()) {
     throw Error(ErrorCode::kNotReady, name_, "there are no samples to score",
                 "add at least one sample");
   }
-  const bool higher = find_metric(name_).better == Better::kHigher;
-  std::optional<double> worst;
+  std::vector<double> scores;
   for (std::size_t at = 0; at < state_.size(); at += kHeader + num_sums_) {
     const std::span<const double> sums(state_.data() + at, kHeader + num_sums_);
-    if (sums[kSamples] == 0.0) continue;
-    const double score = sums[kBad] > 0.0 ? worst_score() : score_of(sums.subspan(kHeader));
+    if (sums[kSamples] == 0.0) {
+      scores.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else {
+      scores.push_back(sums[kBad] > 0.0 ? worst_score() : score_of(sums.subspan(kHeader)));
+    }
+  }
+  return scores;
+}
+
+double OutputMetric::score() const {
+  const bool higher = find_metric(name_).better == Better::kHigher;
+  std::optional<double> worst;
+  double sum = 0.0;
+  double count = 0.0;
+  for (const double score : output_scores()) {
+    if (std::isnan(score)) continue;
     if (!worst || (higher ? score < *worst : score > *worst)) worst = score;
+    sum += score;
+    count += 1.0;
   }
   if (!worst) {
     throw Error(ErrorCode::kNotReady, name_, "the compared outputs hold no values in any sample",
                 "use samples for which the model finds something");
   }
-  return *worst;
+  return options_.reduction == OutputReduction::kMean ? sum / count : *worst;
 }
 
 void OutputMetric::require_finite(const OutputReference& output,

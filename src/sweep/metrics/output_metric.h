@@ -14,11 +14,13 @@ namespace bitsweep::scoring {
 /// One float output of one sample, as rows of the last axis, with what the metric derived from it.
 struct OutputReference {
   int index = 0;
-  Tensor tensor;  ///< float32
+  Shape shape;
+  Tensor tensor;  ///< float32; describe() may keep less of it
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::vector<double> facts;
   std::vector<std::uint32_t> picks;  ///< flat indices into `tensor`
+  std::vector<std::int64_t> labels;  ///< one per row; empty without labels
 
   std::span<const float> values() const { return tensor.floats(); }
 };
@@ -34,15 +36,19 @@ class OutputMetric : public MetricAccumulator {
       : name_(std::move(name)), num_sums_(num_sums), options_(options) {}
 
   std::unique_ptr<MetricAccumulator> fresh() const final;
-  std::shared_ptr<const MetricReference> prepare(std::span<const Tensor> reference) const final;
+  using MetricAccumulator::prepare;
+  std::shared_ptr<const MetricReference> prepare(std::span<const Tensor> reference,
+                                                 const Tensor& labels) const final;
   using MetricAccumulator::add;
   using MetricAccumulator::merge;
   void add(const MetricReference& reference, std::span<const Tensor> simulated) final;
   std::vector<double> state() const final { return state_; }
   void merge(std::span<const double> state) final;
   double score() const final;
+  std::vector<double> output_scores() const final;
 
  protected:
+  const std::string& name() const { return name_; }
   const MetricOptions& options() const { return options_; }
 
   /// Outputs to compare when the options name none.
@@ -59,6 +65,9 @@ class OutputMetric : public MetricAccumulator {
   /// Score when a simulated value was not finite.
   virtual double worst_score() const = 0;
 
+  /// The first of the default outputs: for metrics that look at one.
+  std::vector<int> first_float_output(std::span<const Tensor> reference) const;
+
   /// @throws Error(kInvalidData) that names the output.
   void require_finite(const OutputReference& output, std::span<const float> values) const;
 
@@ -72,9 +81,5 @@ class OutputMetric : public MetricAccumulator {
 
 /// Worst score of metrics without an upper bound: finite, so that every JSON reader takes it.
 inline constexpr double kWorstError = 3.4028234663852886e38;  // largest float32
-
-/// 20 log10(range / rms error) with both kept above zero, clipped to +-max_db. A sum of squared
-/// errors beyond float32 gives -max_db, as where PSNR is computed in float32.
-double psnr_from(double min, double max, double squared_error, double count, double max_db);
 
 }  // namespace bitsweep::scoring

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cmath>
 
+#include "sweep/metrics/psnr_metric.h"
 #include "sweep/metrics/registry.h"
-#include "sweep/metrics/sums.h"
 #include "sweep/metrics/top_indices.h"
 
 // PSNR over the entries that matter: the k largest of the float output along the last axis, of all
@@ -11,24 +10,19 @@
 namespace bitsweep::scoring {
 namespace {
 
-class TopkLogitPsnr final : public OutputMetric {
+class TopkLogitPsnr final : public PsnrMetric {
  public:
-  explicit TopkLogitPsnr(const MetricOptions& options)
-      : OutputMetric("topk_logit_psnr", 4, options) {}
+  explicit TopkLogitPsnr(const MetricOptions& options) : PsnrMetric("topk_logit_psnr", options) {}
 
  private:
-  enum Sum { kError, kCount, kMin, kMax };
-
   std::vector<int> default_outputs(std::span<const Tensor> reference) const override {
-    std::vector<int> chosen = OutputMetric::default_outputs(reference);
-    if (chosen.size() > 1) chosen.erase(chosen.begin() + 1, chosen.end());
-    return chosen;
+    return first_float_output(reference);
   }
 
-  static std::vector<float> gather(std::span<const float> values,
-                                   const std::vector<std::uint32_t>& picks) {
-    std::vector<float> gathered(picks.size());
-    for (std::size_t i = 0; i < picks.size(); ++i) gathered[i] = values[picks[i]];
+  static Tensor gather(std::span<const float> values, const std::vector<std::uint32_t>& picks) {
+    Tensor gathered = Tensor::allocate(DataType::kFloat, {static_cast<std::int64_t>(picks.size())});
+    const std::span<float> out = gathered.mutable_floats();
+    for (std::size_t i = 0; i < picks.size(); ++i) out[i] = values[picks[i]];
     return gathered;
   }
 
@@ -42,34 +36,17 @@ class TopkLogitPsnr final : public OutputMetric {
       }
     }
     // Entries outside the top k may be -inf (masked tokens): only what is compared must be finite.
-    const std::vector<float> expected = gather(output.values(), output.picks);
-    require_finite(output, expected);
-    const MinMax range = min_max(expected);
-    output.facts = {range.min, range.max};
+    // A vocabulary is large and the rest of it is never looked at again: only these are kept.
+    output.tensor = gather(output.values(), output.picks);
+    require_finite(output, output.values());
+    set_range(output, output.values());
   }
 
   bool measure(const OutputReference& reference, std::span<const float> simulated,
                std::span<double> sums) const override {
-    sums[kError] = sum_squared_error(gather(reference.values(), reference.picks),
-                                     gather(simulated, reference.picks));
-    sums[kCount] = static_cast<double>(reference.picks.size());
-    sums[kMin] = reference.facts[0];
-    sums[kMax] = reference.facts[1];
-    return std::isfinite(sums[kError]);
+    return compare(reference, reference.values(), gather(simulated, reference.picks).floats(),
+                   sums);
   }
-
-  void join(std::span<double> into, std::span<const double> from) const override {
-    into[kError] += from[kError];
-    into[kCount] += from[kCount];
-    into[kMin] = std::min(into[kMin], from[kMin]);
-    into[kMax] = std::max(into[kMax], from[kMax]);
-  }
-
-  double score_of(std::span<const double> sums) const override {
-    return psnr_from(sums[kMin], sums[kMax], sums[kError], sums[kCount], options().max_db);
-  }
-
-  double worst_score() const override { return -options().max_db; }
 };
 
 BITSWEEP_REGISTER_METRIC(
