@@ -45,6 +45,14 @@ class DataSource : public SampleSource {
 std::unique_ptr<DataSource> open_samples(const std::filesystem::path& path, const Model& model,
                                          const DataOptions& options = {});
 
+/// The same samples with labels, for metrics that compare with the truth. The first dimension of
+/// `labels` counts samples, or rows of all samples one after another.
+/// @throws Error(kInvalidData), at once or while reading, when the numbers do not fit.
+std::unique_ptr<DataSource> with_labels(std::unique_ptr<DataSource> samples, Tensor labels);
+
+/// Reads one array of an .npz file. @throws Error(kNotFound | kInvalidData | kIo).
+Tensor read_npz(const std::filesystem::path& path, const std::string& array);
+
 /// Reads one .npy array (version 1 to 3, C or Fortran order, little endian) in C order.
 /// @throws Error(kNotFound | kInvalidData | kIo).
 Tensor read_npy(const std::filesystem::path& path);

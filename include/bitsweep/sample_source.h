@@ -14,6 +14,9 @@ class SampleSource {
   virtual ~SampleSource() = default;
   virtual bool next(Feed* feed) = 0;
   virtual void rewind() = 0;
+  /// Labels of the sample that next() gave last, for metrics that compare with the truth; undefined
+  /// without.
+  virtual Tensor labels() const { return {}; }
   /// Number of samples, -1 when unknown.
   virtual std::int64_t size() const { return -1; }
 };

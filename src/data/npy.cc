@@ -1,5 +1,6 @@
 #include "data/npy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -69,15 +70,33 @@ Tensor NpyReader::read_rows(std::int64_t rows, DataType type) {
 }  // namespace bitsweep::data
 
 namespace bitsweep {
+namespace {
 
-Tensor read_npy(const std::filesystem::path& path) {
-  data::NpyReader reader(data::open_file_stream(path));
+Tensor read_numbers(data::NpyReader reader) {
   if (reader.header().type == DataType::kUndefined) {
     throw Error(ErrorCode::kInvalidData, "data",
-                path.string() + " holds elements of type " + reader.header().type_text(),
+                reader.name() + " holds elements of type " + reader.header().type_text(),
                 "save an array of numbers");
   }
   return reader.read_all(reader.header().type);
+}
+
+}  // namespace
+
+Tensor read_npy(const std::filesystem::path& path) {
+  return read_numbers(data::NpyReader(data::open_file_stream(path)));
+}
+
+Tensor read_npz(const std::filesystem::path& path, const std::string& array) {
+  data::Archive archive(path);
+  const std::vector<std::string>& names = archive.names();
+  if (std::find(names.begin(), names.end(), array) == names.end()) {
+    std::string known;
+    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
+    throw Error(ErrorCode::kNotFound, "data", path.string() + " has no array \"" + array + "\"",
+                "choose among: " + known);
+  }
+  return read_numbers(data::NpyReader(archive.open(array)));
 }
 
 }  // namespace bitsweep
