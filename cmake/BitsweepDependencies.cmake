@@ -7,6 +7,7 @@ find_package(Protobuf REQUIRED)
 # SHA-256 of models and data (Debian: libssl-dev).
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(PkgConfig REQUIRED)
+find_package(SQLite3 REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 find_package(OrtHeaders REQUIRED)
 

@@ -95,8 +95,8 @@ struct HistogramsPage {
 void write_histograms_page(const HistogramsPage& page, const std::filesystem::path& path);
 
 /// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking
-/// (a list of
-/// {"rank", "name", "score"}) and per_sample (name -> scores).
+/// (a list of {"rank", "name", "score"}) and per_sample (name -> scores). Where there is one: mode,
+/// stability, float_score, more_metrics (further rankings) and interactions (strongest pairs).
 ///
 /// Byte-identical for equal results: times and costs are in sweep_run_info_to_json, so `facts`
 /// should hold none either. Numbers are the shortest that read back exactly. JSON has no NaN and no
@@ -105,7 +105,8 @@ void write_histograms_page(const HistogramsPage& page, const std::filesystem::pa
 std::string sweep_to_json(const SweepResult& result,
                           const std::vector<std::pair<std::string, std::string>>& facts);
 
-/// What differs from run to run: elapsed_s, num_runs and forward_equivalents.
+/// What differs from run to run: elapsed_s, num_runs, forward_equivalents, num_evaluations,
+/// num_kept and notes.
 std::string sweep_run_info_to_json(const SweepResult& result);
 
 /// Writes text aside, then renames, so that a reader never sees half a file and a failure leaves

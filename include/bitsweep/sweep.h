@@ -1,21 +1,24 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bitsweep/export.h"
+#include "bitsweep/interactions.h"
 #include "bitsweep/metric.h"
 #include "bitsweep/sample_source.h"
 #include "bitsweep/simulation.h"
 
 namespace BITSWEEP_EXPORT bitsweep {
 
-/// A named set of quantizers (by tensor name) that is switched on together.
+/// A named set of quantizers (by tensor name) that is switched together.
 struct SweepGroup {
   std::string name;
   std::vector<std::string> tensors;
@@ -30,15 +33,67 @@ struct SweepProgress {
   double worst_score = 0.0;
 };
 
+/// What is on while a group is scored.
+enum class SweepMode {
+  kEnableOne,   ///< the group alone: its damage to the float model
+  kDisableOne,  ///< every enabled quantizer but the group (leave one out)
+  kCumulative,  ///< the group and all groups before it, in the order given
+};
+
+/// "enable_one", "disable_one" or "cumulative". @throws Error(kInvalidArgument).
+SweepMode parse_sweep_mode(std::string_view name);
+std::string_view sweep_mode_name(SweepMode mode);
+
+/// A metric by name, with its options.
+struct MetricChoice {
+  std::string name;
+  MetricOptions options;
+};
+
+/// Ends the work on a group as soon as its place relative to a decision is settled: which groups
+/// are the most sensitive ones, or which are beyond a threshold.
+///
+/// All groups start on the first few samples. After each round a bootstrap over the samples seen so
+/// far tells how sure the place of each group is; those that are sure enough stop. Samples should
+/// come in no special order.
+struct AdaptiveOptions {
+  double top_fraction = 0.1;  ///< the decision: this part of the groups is the most sensitive one
+  std::optional<double> threshold;  ///< instead: groups that score worse than this
+  double confidence = 0.975;        ///< of the place of one group
+  std::int64_t first_samples = 4;   ///< on which all groups are evaluated, at least 2
+};
+
+/// The work ahead, as far as it is known before it starts.
+struct SweepForecast {
+  std::int64_t num_states = 0;
+  std::int64_t num_samples = -1;              ///< -1: unknown
+  double forward_equivalents_per_sample = 0;  ///< for all states
+};
+
 struct SweepOptions {
   std::string metric = "sqnr";
   MetricOptions metric_options;
+  std::vector<MetricChoice> more_metrics;  ///< scored from the same runs
+  SweepMode mode = SweepMode::kEnableOne;
   bool reuse =
       true;  ///< false: every state re-runs the whole simulated model (for tests and comparisons)
   int num_threads = 0;     ///< states evaluated at the same time; 0: one per core
   std::uint64_t seed = 0;  ///< of the bootstrap
   std::int64_t max_memory_bytes =
       0;  ///< for sessions and boundaries; 0: half of the machine's memory
+  std::optional<AdaptiveOptions> until_stable;  ///< absent: every group on every sample
+  /// Also computes how the groups' errors add up; see Interactions. Needs kEnableOne.
+  bool interactions = false;
+
+  /// Keeps every answer, by content of model, encodings, samples and metric: a killed or stopped
+  /// sweep continues with the next call, and what is known is not run again. Empty: nothing is
+  /// kept.
+  std::filesystem::path run_directory;
+  /// Limit of the outputs kept there, from which other metrics are scored without a run.
+  std::int64_t max_kept_bytes = 1'000'000'000;
+
+  /// Called once, before the first run, with what will be done.
+  std::function<void(const SweepForecast&)> forecast;
   /// Returns true to stop early; the result then holds what is done so far.
   std::function<bool(const SweepProgress&)> progress;
 };
@@ -51,41 +106,79 @@ struct ScoreInterval {
   double high = 0.0;
 };
 
-/// One row: how the model scores with only this group quantized.
+/// One row: how the model scores in the state of this group.
 struct SweepScore {
   std::string name;
   double score = 0.0;
-  std::int64_t rank = 0;  ///< 1 = most sensitive
+  std::int64_t rank = 0;  ///< 1 = most sensitive; in a cumulative sweep the step
   std::vector<double> per_sample;
+  std::vector<double> per_output;  ///< in the order of the compared outputs; NaN without values
   std::optional<ScoreInterval> interval;  ///< absent with fewer than two samples
   bool tied_with_next =
       false;  ///< the samples leave open which of this and the next row is more sensitive
 };
 
-struct SweepResult {
+/// Scores of all groups by one metric.
+struct MetricScores {
   std::string metric;
   std::string unit;
   Better better = Better::kHigher;
-  std::vector<SweepScore> scores;  ///< most sensitive first; ties keep group order
+  std::vector<SweepScore> scores;     ///< most sensitive first; ties keep group order
+  std::optional<double> float_score;  ///< of the float model, for metrics that compare with labels
+};
+
+/// How an adaptive sweep ended.
+struct Stability {
+  std::vector<std::string> selected;  ///< the most sensitive groups, or those beyond the threshold
+  double confidence = 0.0;            ///< of the least certain place
+  bool settled = false;               ///< every place reached the confidence asked for
+  std::int64_t num_evaluations = 0;   ///< (state, sample) pairs
+  std::int64_t num_without_stopping =
+      0;  ///< pairs of the same states on all samples seen; at least
+};
+
+struct SweepResult : MetricScores {
+  SweepMode mode = SweepMode::kEnableOne;
+  std::vector<MetricScores> more;  ///< of SweepOptions::more_metrics
   std::int64_t num_samples = 0;
   bool complete = true;  ///< false: stopped by the user
+  std::optional<Stability> stability;
+  std::optional<Interactions> interactions;
   double forward_equivalents =
       0.0;  ///< cost of all runs of one sample in units of one float pass, by operator cost
   std::int64_t num_runs = 0;
+  std::int64_t num_evaluations = 0;  ///< (state, sample) pairs that needed a run
+  std::int64_t num_kept = 0;         ///< pairs answered from the run directory
   double elapsed_s = 0.0;
+  std::vector<std::string> notes;  ///< what the user should know, a sentence each
+};
+
+/// Which quantizers take part.
+struct QuantizerFilter {
+  bool parameters = true;
+  bool activations = true;
+  /// Tensor names with * and ?; empty: all.
+  std::vector<std::string> patterns;
 };
 
 /// Groups of the simulation's enabled quantizers: one per quantizer, or one per operator that owns
 /// them.
-std::vector<SweepGroup> group_by_quantizer(const Simulation& simulation);
-std::vector<SweepGroup> group_by_operator(const Simulation& simulation);
+std::vector<SweepGroup> group_by_quantizer(const Simulation& simulation,
+                                           const QuantizerFilter& filter = {});
+std::vector<SweepGroup> group_by_operator(const Simulation& simulation,
+                                          const QuantizerFilter& filter = {});
+/// One per operator, in topological order that stays on a branch to its end: its outputs,
+/// parameters, and those of its inputs that no operator makes.
+std::vector<SweepGroup> group_by_layer(const Simulation& simulation);
 
 /// Tensor -> operator that owns its quantizer: the one it is a parameter of, else the one that
 /// makes it, else its first reader. Tensors of no operator are left out.
 std::map<std::string, std::string> operator_of_tensor(const Simulation& simulation);
 
-/// Scores every group by enabling it alone; the quantizers' switches are put back on every exit.
-/// @throws Error(kNotReady) without groups or with an uncalibrated quantizer.
+/// Scores every group in the state that the mode says; the quantizers' switches are put back on
+/// every exit.
+/// @throws Error(kNotReady) without groups, with an uncalibrated quantizer, or when another process
+/// uses the run directory.
 SweepResult sweep(Simulation& simulation, SampleSource& samples,
                   const std::vector<SweepGroup>& groups, const SweepOptions& options = {});
 

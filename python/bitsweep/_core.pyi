@@ -520,7 +520,18 @@ class MetricInfo:
     @property
     def better(self) -> Better: ...
 
+    @property
+    def needs_labels(self) -> bool: ...
+
     def __repr__(self) -> str: ...
+
+class MetricChoice:
+    """A metric by name, with its options."""
+
+    def __init__(self, name: str, *, k: int = 10, outputs: Sequence[int] = [], max_db: float = 100.0, mean: bool = False) -> None: ...
+
+    @property
+    def name(self) -> str: ...
 
 class MetricReference:
     """Float outputs of one sample, prepared for a metric."""
@@ -531,13 +542,18 @@ class MetricAccumulator:
     def fresh(self) -> MetricAccumulator:
         """An empty accumulator with the same options."""
 
-    def prepare(self, reference: object) -> MetricReference:
-        """What the metric needs of the float outputs of a sample."""
+    def prepare(self, reference: object, labels: object | None = None) -> MetricReference:
+        """
+        What the metric needs of the float outputs of a sample, and of its labels.
+        """
 
     def add(self, reference: MetricReference, simulated: object) -> None:
         """Adds the outputs of one sample, in file order."""
 
     def score(self) -> float: ...
+
+    def output_scores(self) -> list[float]:
+        """The score of each compared output apart."""
 
 def metrics() -> list[MetricInfo]:
     """The built-in metrics."""
@@ -630,6 +646,10 @@ class SweepScore:
     def per_sample(self) -> list[float]: ...
 
     @property
+    def per_output(self) -> list[float]:
+        """In the order of the compared outputs."""
+
+    @property
     def interval(self) -> ScoreInterval | None:
         """None with fewer than two samples."""
 
@@ -641,8 +661,8 @@ class SweepScore:
 
     def __repr__(self) -> str: ...
 
-class SweepResult:
-    """Scores of all groups, most sensitive first."""
+class MetricScores:
+    """Scores of all groups by one metric."""
 
     @property
     def metric(self) -> str: ...
@@ -654,7 +674,84 @@ class SweepResult:
     def better(self) -> Better: ...
 
     @property
-    def scores(self) -> list[SweepScore]: ...
+    def scores(self) -> list[SweepScore]:
+        """Most sensitive first."""
+
+    @property
+    def float_score(self) -> float | None:
+        """Of the float model, for metrics that compare with labels."""
+
+class InteractingPair:
+    """Two groups whose errors do not just add up."""
+
+    @property
+    def first(self) -> str: ...
+
+    @property
+    def second(self) -> str: ...
+
+    @property
+    def interaction(self) -> float:
+        """
+        In [-1, 1]: below 0 the errors cancel, above 0 the two are worse together.
+        """
+
+    @property
+    def energy(self) -> float:
+        """What the pair adds to the squared error."""
+
+    def __repr__(self) -> str: ...
+
+class Interactions:
+    """How the errors of groups add up."""
+
+    @property
+    def groups(self) -> list[str]: ...
+
+    def gram(self, output: int = 0) -> object:
+        """
+        Inner products of the groups' changes to a compared output, (groups, groups) float64.
+        """
+
+    def predict(self, configuration: Sequence[str], metric: str = 'sqnr') -> float:
+        """
+        Predicted score with just these groups quantized, by sqnr, psnr or mse.
+        """
+
+    def predict_additive(self, configuration: Sequence[str], metric: str = 'sqnr') -> float:
+        """The same as if the groups' errors were independent."""
+
+    def strongest_pairs(self, count: int = 20, output: int = 0) -> list[InteractingPair]: ...
+
+class Stability:
+    """How an adaptive sweep ended."""
+
+    @property
+    def selected(self) -> list[str]:
+        """The most sensitive groups, or those beyond the threshold."""
+
+    @property
+    def confidence(self) -> float:
+        """Of the least certain place."""
+
+    @property
+    def settled(self) -> bool: ...
+
+    @property
+    def num_evaluations(self) -> int: ...
+
+    @property
+    def num_without_stopping(self) -> int: ...
+
+class SweepResult(MetricScores):
+    """Scores of all groups, most sensitive first."""
+
+    @property
+    def more(self) -> list[MetricScores]:
+        """Scores by the further metrics."""
+
+    @property
+    def mode(self) -> str: ...
 
     @property
     def num_samples(self) -> int: ...
@@ -663,24 +760,58 @@ class SweepResult:
     def complete(self) -> bool: ...
 
     @property
-    def forward_equivalents(self) -> float: ...
+    def stability(self) -> Stability | None: ...
+
+    @property
+    def interactions(self) -> Interactions | None: ...
+
+    def predict(self, configuration: Sequence[str]) -> float:
+        """
+        Predicted score with just these groups quantized; needs interactions and a metric of squared errors.
+        """
+
+    @property
+    def forward_equivalents(self) -> float:
+        """Cost of all runs of one sample in units of one float pass."""
 
     @property
     def num_runs(self) -> int: ...
 
     @property
+    def num_evaluations(self) -> int:
+        """(group, sample) pairs that needed a run."""
+
+    @property
+    def num_kept(self) -> int:
+        """Pairs answered from the run directory."""
+
+    @property
     def elapsed_s(self) -> float: ...
 
-def group_by_quantizer(simulation: Simulation) -> list[SweepGroup]: ...
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know, a sentence each."""
 
-def group_by_operator(simulation: Simulation) -> list[SweepGroup]: ...
+class AdaptiveOptions:
+    """When an adaptive sweep stops."""
+
+    def __init__(self, *, top_fraction: float = 0.1, threshold: float | None = None, confidence: float = 0.975, first_samples: int = 4) -> None: ...
+
+def group_by_quantizer(simulation: Simulation, *, parameters: bool = True, activations: bool = True, patterns: Sequence[str] = []) -> list[SweepGroup]: ...
+
+def group_by_operator(simulation: Simulation, *, parameters: bool = True, activations: bool = True, patterns: Sequence[str] = []) -> list[SweepGroup]: ...
+
+def group_by_layer(simulation: Simulation) -> list[SweepGroup]:
+    """
+    One group per operator: its outputs, parameters, and inputs that no operator makes.
+    """
 
 def operator_of_tensor(simulation: Simulation) -> dict[str, str]:
     """Tensor to the operator that owns its quantizer."""
 
-def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], *, metric: str = 'sqnr', k: int = 10, outputs: Sequence[int] = [], max_db: float = 100.0, reuse: bool = True, num_threads: int = 0, max_memory_bytes: int = 0, progress: object | None = None) -> SweepResult:
+def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], metrics: Sequence[MetricChoice], *, labels: object | None = None, mode: str = 'enable_one', until_stable: AdaptiveOptions | None = None, interactions: bool = False, run_directory: str | os.PathLike | None = None, max_kept_bytes: int = 1000000000, reuse: bool = True, num_threads: int = 0, max_memory_bytes: int = 0, progress: object | None = None) -> SweepResult:
     """
-    Scores every group by enabling it alone; the switches are put back on every exit.
+    Scores every group; the switches are put back on every exit. The first metric ranks.
     """
 
 def default_highlight_patterns() -> list[str]: ...

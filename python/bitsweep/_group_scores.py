@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from bitsweep.quantsim import QuantizationSimModel
 __all__ = ["restored_switches", "score_groups"]
 
 Groups = Mapping[str, Sequence[str]]
+
+# A metric that works for none of the first groups is a mistake of the caller, which should show soon.
+_TRIES = 3
 
 
 @contextlib.contextmanager
@@ -43,7 +47,8 @@ def score_groups(
 ) -> dict[str, float]:
     """Score per group, in the order of `groups`; groups with the same quantizers (ties) are evaluated once.
 
-    The switches of all quantizers are as before on every exit.
+    A group for which `eval_fn` fails is left out and named in a warning; only when it fails for each of the first few
+    groups, or for all, the first failure reaches the caller. The switches of all quantizers are as before on every exit.
     """
     if isinstance(eval_fn, Evaluator) and eval_fn.runs_natively(sim):
         return _native_scores(sim, groups, eval_fn, progress, num_threads, reuse)
@@ -63,10 +68,7 @@ def _native_scores(
         sim.native,
         evaluator.feeds,
         [_core.SweepGroup(key, list(names)) for key, names in groups.items()],
-        metric=native.name,
-        k=native.k,
-        outputs=native.outputs,
-        max_db=native.max_db,
+        [_core.MetricChoice(native.name, k=native.k, outputs=native.outputs, max_db=native.max_db)],
         reuse=reuse,
         num_threads=num_threads,
         progress=progress,
@@ -87,6 +89,7 @@ def _session_scores(
     twin = _twins(sim, groups)
     distinct = {key: groups[key] for key in dict.fromkeys(twin.values())}
     scores: dict[str, float] = {}
+    failures = _Failures()
     start = time.monotonic()
     sharing = sim.session.reusing(list(distinct.values())) if reuse else contextlib.nullcontext()
     with restored_switches(sim), sharing:
@@ -95,18 +98,48 @@ def _session_scores(
         for done, (key, names) in enumerate(distinct.items(), start=1):
             for name in names:
                 quantizers[name].enabled = True
-            scores[key] = _checked(eval_fn(sim.session), key)
+            try:
+                scores[key] = _checked(eval_fn(sim.session), key)
+            except Exception as e:
+                failures.add(key, e)
+            if not scores and (done == _TRIES or done == len(distinct)):
+                raise failures.first
             for name in names:
                 quantizers[name].enabled = False
             if progress is not None:
                 elapsed = time.monotonic() - start
                 pick = max if higher_is_worse else min
-                worst = pick(scores, key=scores.__getitem__)
+                worst = pick(scores, key=scores.__getitem__, default="")
                 left = elapsed / done * (len(distinct) - done)
-                state = SimpleProgress(done, len(distinct), elapsed, left, worst, scores[worst])
-                if progress(state):
+                score = scores.get(worst, math.nan)
+                if progress(SimpleProgress(done, len(distinct), elapsed, left, worst, score)):
                     break
+    failures.warn()
     return {key: scores[same] for key, same in twin.items() if same in scores}
+
+
+class _Failures:
+    """Groups that a metric could not score."""
+
+    def __init__(self) -> None:
+        self._failures: list[tuple[str, Exception]] = []
+
+    def add(self, key: str, failure: Exception) -> None:
+        """Keeps a failure."""
+        self._failures.append((key, failure))
+
+    @property
+    def first(self) -> Exception:
+        """What went wrong first."""
+        return self._failures[0][1]
+
+    def warn(self) -> None:
+        """One warning for each group that has no score."""
+        for key, failure in self._failures:
+            warnings.warn(
+                f'"{key}" has no score, the metric failed: {type(failure).__name__}: {failure}',
+                stacklevel=5,
+            )
 
 
 def _twins(sim: QuantizationSimModel, groups: Groups) -> dict[str, str]:

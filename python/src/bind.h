@@ -14,6 +14,7 @@ void bind_model(nanobind::module_& m);
 void bind_passes(nanobind::module_& m);
 void bind_quantizer(nanobind::module_& m);
 void bind_simulation(nanobind::module_& m);
+void bind_metrics(nanobind::module_& m);
 void bind_sweep(nanobind::module_& m);
 void bind_report(nanobind::module_& m);
 void bind_encodings_file(nanobind::module_& m);

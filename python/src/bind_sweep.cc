@@ -10,6 +10,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,14 +28,6 @@ using namespace nb::literals;
 
 namespace bitsweep::python {
 namespace {
-
-MetricOptions metric_options(int k, std::vector<int> outputs, double max_db) {
-  MetricOptions options;
-  options.k = k;
-  options.outputs = std::move(outputs);
-  options.max_db = max_db;
-  return options;
-}
 
 /// Calls a Python progress function a few times a second and looks for Ctrl-C.
 ///
@@ -79,12 +72,24 @@ class Progress {
 };
 
 SweepResult run_sweep(Simulation& simulation, nb::object samples,
-                      const std::vector<SweepGroup>& groups, const std::string& metric, int k,
-                      std::vector<int> outputs, double max_db, bool reuse, int num_threads,
+                      const std::vector<SweepGroup>& groups, std::vector<MetricChoice> metrics,
+                      nb::object labels, const std::string& mode,
+                      std::optional<AdaptiveOptions> until_stable, bool interactions,
+                      std::optional<std::filesystem::path> run_directory,
+                      std::int64_t max_kept_bytes, bool reuse, int num_threads,
                       std::int64_t max_memory_bytes, nb::object progress) {
+  if (metrics.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "sweep", "no metric is given", "give at least one");
+  }
   SweepOptions options;
-  options.metric = metric;
-  options.metric_options = metric_options(k, std::move(outputs), max_db);
+  options.metric = metrics.front().name;
+  options.metric_options = metrics.front().options;
+  options.more_metrics.assign(metrics.begin() + 1, metrics.end());
+  options.mode = parse_sweep_mode(mode);
+  options.until_stable = until_stable;
+  options.interactions = interactions;
+  if (run_directory) options.run_directory = *run_directory;
+  options.max_kept_bytes = max_kept_bytes;
   options.reuse = reuse;
   options.num_threads = num_threads;
   options.max_memory_bytes = max_memory_bytes;
@@ -93,8 +98,8 @@ SweepResult run_sweep(Simulation& simulation, nb::object samples,
 
   SampleSource* source = nullptr;
   std::unique_ptr<PythonSamples> own;
-  if (!nb::try_cast(samples, source)) {
-    own = std::make_unique<PythonSamples>(std::move(samples));
+  if (!labels.is_none() || !nb::try_cast(samples, source)) {
+    own = std::make_unique<PythonSamples>(std::move(samples), std::move(labels));
     source = own.get();
   }
   SweepResult result;
@@ -104,6 +109,31 @@ SweepResult run_sweep(Simulation& simulation, nb::object samples,
   }
   caller->check();
   return result;
+}
+
+const Interactions& interactions_of(const SweepResult& result) {
+  if (!result.interactions) {
+    throw Error(ErrorCode::kNotReady, "predict", "the sweep did not look for interactions",
+                "run it with interactions=True");
+  }
+  return *result.interactions;
+}
+
+// By groups, so that tied ones have equal rows.
+nb::object gram_matrix(const Interactions& interactions, std::size_t output) {
+  if (output >= interactions.outputs.size()) {
+    throw Error(ErrorCode::kInvalidArgument, "gram",
+                "there is no compared output " + std::to_string(output),
+                "count them from 0; there are " + std::to_string(interactions.outputs.size()));
+  }
+  const auto n = static_cast<std::int64_t>(interactions.groups.size());
+  Tensor matrix = Tensor::allocate(DataType::kDouble, {n, n});
+  auto* out = static_cast<double*>(matrix.mutable_data());
+  const std::vector<double>& gram = interactions.outputs[output].gram;
+  for (const std::size_t a : interactions.rows) {
+    for (const std::size_t b : interactions.rows) *out++ = gram[a * interactions.num_rows + b];
+  }
+  return array_from_tensor(matrix);
 }
 
 nb::object next_sample(SampleSource& source) {
@@ -121,70 +151,6 @@ nb::object next_sample(SampleSource& source) {
     result[name.c_str()] = array_from_tensor(tensor);
   }
   return result;
-}
-
-std::vector<Tensor> tensors(nb::handle arrays) {
-  std::vector<Tensor> result;
-  for (nb::handle array : arrays) {
-    result.push_back(tensor_from_array(array, "output " + std::to_string(result.size())));
-  }
-  return result;
-}
-
-void bind_metrics(nb::module_& m) {
-  nb::enum_<Better>(m, "Better", "Which direction of a score is good.")
-      .value("HIGHER", Better::kHigher)
-      .value("LOWER", Better::kLower);
-
-  nb::class_<MetricInfo>(m, "MetricInfo", "A row of the metric table.")
-      .def_ro("name", &MetricInfo::name)
-      .def_ro("unit", &MetricInfo::unit)
-      .def_ro("summary", &MetricInfo::summary)
-      .def_ro("better", &MetricInfo::better)
-      .def("__repr__",
-           [](const MetricInfo& i) { return i.name + " [" + i.unit + "]: " + i.summary; });
-
-  nb::class_<MetricReference>(m, "MetricReference",
-                              "Float outputs of one sample, prepared for a metric.");
-
-  nb::class_<MetricAccumulator>(m, "MetricAccumulator",
-                                "Streaming score: add pairs of outputs, then ask.")
-      .def("fresh", &MetricAccumulator::fresh, "An empty accumulator with the same options.")
-      .def(
-          "prepare",
-          [](const MetricAccumulator& a, nb::handle reference) {
-            const std::vector<Tensor> r = tensors(reference);
-            nb::gil_scoped_release release;
-            return std::const_pointer_cast<MetricReference>(a.prepare(r));
-          },
-          "reference"_a, "What the metric needs of the float outputs of a sample.")
-      .def(
-          "add",
-          [](MetricAccumulator& a, const MetricReference& reference, nb::handle simulated) {
-            const std::vector<Tensor> s = tensors(simulated);
-            nb::gil_scoped_release release;
-            a.add(reference, s);
-          },
-          "reference"_a, "simulated"_a, "Adds the outputs of one sample, in file order.")
-      .def("score", &MetricAccumulator::score);
-
-  m.def("metrics", &metrics, "The built-in metrics.");
-  m.def("find_metric", [](const std::string& name) { return find_metric(name); }, "name"_a);
-  m.def(
-      "make_metric",
-      [](const std::string& name, int k, std::vector<int> outputs, double max_db) {
-        return make_metric(name, metric_options(k, std::move(outputs), max_db));
-      },
-      "name"_a, nb::kw_only(), "k"_a = 10, "outputs"_a = std::vector<int>(), "max_db"_a = 100.0);
-  m.def(
-      "psnr_db",
-      [](nb::handle expected, nb::handle actual, double max_db) {
-        const Tensor e = tensor_from_array(expected, "expected");
-        const Tensor a = tensor_from_array(actual, "actual");
-        nb::gil_scoped_release release;
-        return psnr_db(e.floats(), a.floats(), max_db);
-      },
-      "expected"_a, "actual"_a, "max_db"_a = 100.0);
 }
 
 void bind_samples(nb::module_& m) {
@@ -215,10 +181,113 @@ void bind_samples(nb::module_& m) {
       "path"_a, "model"_a, nb::kw_only(), "max_samples"_a = -1, "batch_size"_a = 0);
 }
 
+void bind_result(nb::module_& m) {
+  nb::class_<ScoreInterval>(m, "ScoreInterval", "Bootstrap over the samples, in the score's unit.")
+      .def_ro("standard_error", &ScoreInterval::standard_error)
+      .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
+      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.");
+
+  nb::class_<SweepScore>(m, "SweepScore", "Score of one group.")
+      .def_ro("name", &SweepScore::name)
+      .def_ro("score", &SweepScore::score)
+      .def_ro("rank", &SweepScore::rank)
+      .def_ro("per_sample", &SweepScore::per_sample)
+      .def_ro("per_output", &SweepScore::per_output, "In the order of the compared outputs.")
+      .def_ro("interval", &SweepScore::interval, "None with fewer than two samples.")
+      .def_ro("tied_with_next", &SweepScore::tied_with_next,
+              "The samples leave open which of this and the next row is more sensitive.")
+      .def("__repr__", [](const SweepScore& s) {
+        return std::to_string(s.rank) + ". " + s.name + ": " + std::to_string(s.score);
+      });
+
+  nb::class_<MetricScores>(m, "MetricScores", "Scores of all groups by one metric.")
+      .def_ro("metric", &MetricScores::metric)
+      .def_ro("unit", &MetricScores::unit)
+      .def_ro("better", &MetricScores::better)
+      .def_ro("scores", &MetricScores::scores, "Most sensitive first.")
+      .def_ro("float_score", &MetricScores::float_score,
+              "Of the float model, for metrics that compare with labels.");
+
+  nb::class_<InteractingPair>(m, "InteractingPair", "Two groups whose errors do not just add up.")
+      .def_ro("first", &InteractingPair::first)
+      .def_ro("second", &InteractingPair::second)
+      .def_ro("interaction", &InteractingPair::interaction,
+              "In [-1, 1]: below 0 the errors cancel, above 0 the two are worse together.")
+      .def_ro("energy", &InteractingPair::energy, "What the pair adds to the squared error.")
+      .def("__repr__", [](const InteractingPair& p) {
+        return p.first + " and " + p.second + ": " + std::to_string(p.interaction);
+      });
+
+  nb::class_<Interactions>(m, "Interactions", "How the errors of groups add up.")
+      .def_ro("groups", &Interactions::groups)
+      .def("gram", &gram_matrix, "output"_a = 0,
+           "Inner products of the groups' changes to a compared output, (groups, groups) float64.")
+      .def(
+          "predict",
+          [](const Interactions& i, const std::vector<std::string>& configuration,
+             const std::string& metric) { return i.predict(configuration, metric); },
+          "configuration"_a, "metric"_a = "sqnr",
+          "Predicted score with just these groups quantized, by sqnr, psnr or mse.")
+      .def(
+          "predict_additive",
+          [](const Interactions& i, const std::vector<std::string>& configuration,
+             const std::string& metric) { return i.predict_additive(configuration, metric); },
+          "configuration"_a, "metric"_a = "sqnr",
+          "The same as if the groups' errors were independent.")
+      .def("strongest_pairs", &Interactions::strongest_pairs, "count"_a = 20, "output"_a = 0);
+
+  nb::class_<Stability>(m, "Stability", "How an adaptive sweep ended.")
+      .def_ro("selected", &Stability::selected,
+              "The most sensitive groups, or those beyond the threshold.")
+      .def_ro("confidence", &Stability::confidence, "Of the least certain place.")
+      .def_ro("settled", &Stability::settled)
+      .def_ro("num_evaluations", &Stability::num_evaluations)
+      .def_ro("num_without_stopping", &Stability::num_without_stopping);
+
+  nb::class_<SweepResult, MetricScores>(m, "SweepResult",
+                                        "Scores of all groups, most sensitive first.")
+      .def_ro("more", &SweepResult::more, "Scores by the further metrics.")
+      .def_prop_ro("mode",
+                   [](const SweepResult& r) { return std::string(sweep_mode_name(r.mode)); })
+      .def_ro("num_samples", &SweepResult::num_samples)
+      .def_ro("complete", &SweepResult::complete)
+      .def_ro("stability", &SweepResult::stability)
+      .def_ro("interactions", &SweepResult::interactions)
+      .def(
+          "predict",
+          [](const SweepResult& r, const std::vector<std::string>& configuration) {
+            return interactions_of(r).predict(configuration, r.metric);
+          },
+          "configuration"_a,
+          "Predicted score with just these groups quantized; needs interactions and a metric of "
+          "squared errors.")
+      .def_ro("forward_equivalents", &SweepResult::forward_equivalents,
+              "Cost of all runs of one sample in units of one float pass.")
+      .def_ro("num_runs", &SweepResult::num_runs)
+      .def_ro("num_evaluations", &SweepResult::num_evaluations,
+              "(group, sample) pairs that needed a run.")
+      .def_ro("num_kept", &SweepResult::num_kept, "Pairs answered from the run directory.")
+      .def_ro("elapsed_s", &SweepResult::elapsed_s)
+      .def_ro("notes", &SweepResult::notes, "What the user should know, a sentence each.");
+
+  nb::class_<AdaptiveOptions>(m, "AdaptiveOptions", "When an adaptive sweep stops.")
+      .def(
+          "__init__",
+          [](AdaptiveOptions* self, double top_fraction, std::optional<double> threshold,
+             double confidence, std::int64_t first_samples) {
+            new (self) AdaptiveOptions{.top_fraction = top_fraction,
+                                       .threshold = threshold,
+                                       .confidence = confidence,
+                                       .first_samples = first_samples};
+          },
+          nb::kw_only(), "top_fraction"_a = AdaptiveOptions{}.top_fraction,
+          "threshold"_a = nb::none(), "confidence"_a = AdaptiveOptions{}.confidence,
+          "first_samples"_a = AdaptiveOptions{}.first_samples);
+}
+
 }  // namespace
 
 void bind_sweep(nb::module_& m) {
-  bind_metrics(m);
   bind_samples(m);
 
   nb::class_<SweepGroup>(m, "SweepGroup", "A named set of quantizers that is switched on together.")
@@ -239,42 +308,38 @@ void bind_sweep(nb::module_& m) {
       .def_ro("worst", &SweepProgress::worst)
       .def_ro("worst_score", &SweepProgress::worst_score);
 
-  nb::class_<ScoreInterval>(m, "ScoreInterval", "Bootstrap over the samples, in the score's unit.")
-      .def_ro("standard_error", &ScoreInterval::standard_error)
-      .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
-      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.");
+  bind_result(m);
 
-  nb::class_<SweepScore>(m, "SweepScore", "Score of one group.")
-      .def_ro("name", &SweepScore::name)
-      .def_ro("score", &SweepScore::score)
-      .def_ro("rank", &SweepScore::rank)
-      .def_ro("per_sample", &SweepScore::per_sample)
-      .def_ro("interval", &SweepScore::interval, "None with fewer than two samples.")
-      .def_ro("tied_with_next", &SweepScore::tied_with_next,
-              "The samples leave open which of this and the next row is more sensitive.")
-      .def("__repr__", [](const SweepScore& s) {
-        return std::to_string(s.rank) + ". " + s.name + ": " + std::to_string(s.score);
-      });
-
-  nb::class_<SweepResult>(m, "SweepResult", "Scores of all groups, most sensitive first.")
-      .def_ro("metric", &SweepResult::metric)
-      .def_ro("unit", &SweepResult::unit)
-      .def_ro("better", &SweepResult::better)
-      .def_ro("scores", &SweepResult::scores)
-      .def_ro("num_samples", &SweepResult::num_samples)
-      .def_ro("complete", &SweepResult::complete)
-      .def_ro("forward_equivalents", &SweepResult::forward_equivalents)
-      .def_ro("num_runs", &SweepResult::num_runs)
-      .def_ro("elapsed_s", &SweepResult::elapsed_s);
-
-  m.def("group_by_quantizer", &group_by_quantizer, "simulation"_a);
-  m.def("group_by_operator", &group_by_operator, "simulation"_a);
+  m.def(
+      "group_by_quantizer",
+      [](const Simulation& simulation, bool parameters, bool activations,
+         std::vector<std::string> patterns) {
+        return group_by_quantizer(simulation, {.parameters = parameters,
+                                               .activations = activations,
+                                               .patterns = std::move(patterns)});
+      },
+      "simulation"_a, nb::kw_only(), "parameters"_a = true, "activations"_a = true,
+      "patterns"_a = std::vector<std::string>());
+  m.def(
+      "group_by_operator",
+      [](const Simulation& simulation, bool parameters, bool activations,
+         std::vector<std::string> patterns) {
+        return group_by_operator(simulation, {.parameters = parameters,
+                                              .activations = activations,
+                                              .patterns = std::move(patterns)});
+      },
+      "simulation"_a, nb::kw_only(), "parameters"_a = true, "activations"_a = true,
+      "patterns"_a = std::vector<std::string>());
+  m.def("group_by_layer", &group_by_layer, "simulation"_a,
+        "One group per operator: its outputs, parameters, and inputs that no operator makes.");
   m.def("operator_of_tensor", &operator_of_tensor, "simulation"_a,
         "Tensor to the operator that owns its quantizer.");
-  m.def("sweep", &run_sweep, "simulation"_a, "samples"_a, "groups"_a, nb::kw_only(),
-        "metric"_a = "sqnr", "k"_a = 10, "outputs"_a = std::vector<int>(), "max_db"_a = 100.0,
-        "reuse"_a = true, "num_threads"_a = 0, "max_memory_bytes"_a = 0, "progress"_a = nb::none(),
-        "Scores every group by enabling it alone; the switches are put back on every exit.");
+  m.def("sweep", &run_sweep, "simulation"_a, "samples"_a, "groups"_a, "metrics"_a, nb::kw_only(),
+        "labels"_a = nb::none(), "mode"_a = "enable_one", "until_stable"_a = nb::none(),
+        "interactions"_a = false, "run_directory"_a = nb::none(),
+        "max_kept_bytes"_a = SweepOptions{}.max_kept_bytes, "reuse"_a = true, "num_threads"_a = 0,
+        "max_memory_bytes"_a = 0, "progress"_a = nb::none(),
+        "Scores every group; the switches are put back on every exit. The first metric ranks.");
 }
 
 }  // namespace bitsweep::python

@@ -10,6 +10,7 @@ NB_MODULE(_core, m) {
   bitsweep::python::bind_passes(m);
   bitsweep::python::bind_quantizer(m);
   bitsweep::python::bind_simulation(m);
+  bitsweep::python::bind_metrics(m);
   bitsweep::python::bind_sweep(m);
   bitsweep::python::bind_report(m);
   bitsweep::python::bind_encodings_file(m);

@@ -3,13 +3,26 @@
 #include <cstring>
 #include <utility>
 
+#include "bitsweep/error.h"
 #include "convert.h"
 
 namespace nb = nanobind;
 
 namespace bitsweep::python {
+namespace {
 
-PythonSamples::PythonSamples(nb::object iterable) : iterable_(std::move(iterable)) {
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = Tensor::allocate(tensor.type(), tensor.shape());
+  if (copy.size_bytes() > 0) {
+    std::memcpy(copy.mutable_data(), tensor.data(), copy.size_bytes());
+  }
+  return copy;
+}
+
+}  // namespace
+
+PythonSamples::PythonSamples(nb::object iterable, nb::object labels)
+    : iterable_(std::move(iterable)), labels_(std::move(labels)) {
   size_ =
       nb::cast<std::int64_t>(nb::module_::import_("operator").attr("length_hint")(iterable_, -1));
 }
@@ -17,7 +30,7 @@ PythonSamples::PythonSamples(nb::object iterable) : iterable_(std::move(iterable
 bool PythonSamples::next(Feed* feed) {
   nb::gil_scoped_acquire gil;
   if (!iterator_.is_valid()) {
-    iterator_ = nb::iter(iterable_);
+    start();
   }
   nb::object item = nb::steal(PyIter_Next(iterator_.ptr()));
   if (!item.is_valid()) {
@@ -33,18 +46,33 @@ bool PythonSamples::next(Feed* feed) {
   *feed = feed_from_dict(item);
   // A generator may fill the same arrays again while this sample is still in use.
   for (auto& [name, tensor] : *feed) {
-    Tensor copy = Tensor::allocate(tensor.type(), tensor.shape());
-    if (copy.size_bytes() > 0) {
-      std::memcpy(copy.mutable_data(), tensor.data(), copy.size_bytes());
+    tensor = copy_of(tensor);
+  }
+  if (!labels_.is_none()) {
+    nb::object label = nb::steal(PyIter_Next(label_iterator_.ptr()));
+    if (!label.is_valid()) {
+      if (PyErr_Occurred() != nullptr) {
+        throw nb::python_error();
+      }
+      throw Error(ErrorCode::kInvalidData, "samples", "there are fewer labels than samples",
+                  "give one array of labels for each sample");
     }
-    tensor = std::move(copy);
+    nb::object rows = nb::module_::import_("numpy").attr("atleast_1d")(label);
+    label_ = copy_of(tensor_from_array(rows, "labels"));
   }
   return true;
 }
 
 void PythonSamples::rewind() {
   nb::gil_scoped_acquire gil;
+  start();
+}
+
+void PythonSamples::start() {
   iterator_ = nb::iter(iterable_);
+  if (!labels_.is_none()) {
+    label_iterator_ = nb::iter(labels_);
+  }
 }
 
 }  // namespace bitsweep::python

@@ -13,15 +13,22 @@ namespace bitsweep::python {
 /// destroy it with the GIL.
 class PythonSamples : public SampleSource {
  public:
-  explicit PythonSamples(nanobind::object iterable);
+  /// `labels`: None, or one array for each sample.
+  explicit PythonSamples(nanobind::object iterable, nanobind::object labels = nanobind::none());
 
   bool next(Feed* feed) override;
   void rewind() override;
   std::int64_t size() const override { return size_; }
+  Tensor labels() const override { return label_; }
 
  private:
+  void start();
+
   nanobind::object iterable_;
+  nanobind::object labels_;
   nanobind::object iterator_;
+  nanobind::object label_iterator_;
+  Tensor label_;
   std::int64_t size_ = -1;
 };
 

@@ -92,6 +92,10 @@ void DataArguments::add_to(CLI::App* command) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
+  command
+      ->add_option("--labels", labels,
+                   "the truth, for metrics that need it: array of the .npz file, or an .npy file")
+      ->type_name("NAME|FILE");
 }
 
 void SweepArguments::add_to(CLI::App* command) {
@@ -99,10 +103,18 @@ void SweepArguments::add_to(CLI::App* command) {
       ->capture_default_str()
       ->type_name("NAME");
   command
+      ->add_option("--also", more_metrics, "a further metric, from the same runs; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  command
       ->add_option("--outputs", outputs,
                    "output to compare; may be repeated; all floating-point ones when not given")
       ->allow_extra_args(false)
       ->type_name("NAME");
+  command->add_option("--combine", combine, "how several outputs become one score")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"worst", "mean"}))
+      ->type_name("worst|mean");
   command->add_option("--top-k", top_k, "entries per position for top-k metrics")
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
@@ -111,6 +123,41 @@ void SweepArguments::add_to(CLI::App* command) {
       ->capture_default_str()
       ->check(CLI::IsMember({"quantizer", "op"}))
       ->type_name("quantizer|op");
+  command
+      ->add_option("--mode", mode,
+                   "what is on while a group is scored: it alone, all but it, or it and all before")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"enable_one", "disable_one", "cumulative"}))
+      ->type_name("MODE");
+  command->add_option("--only", only, "score weights or activations only")
+      ->check(CLI::IsMember({"weights", "activations"}))
+      ->type_name("weights|activations");
+  command
+      ->add_option("--include", patterns,
+                   "score only tensors with such names, * and ? stand for any; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PATTERN");
+  command
+      ->add_option("--until", until,
+                   "stable: spend samples only where the most sensitive part is not sure yet")
+      ->check(CLI::IsMember({"stable"}))
+      ->type_name("stable");
+  command->add_option("--top", top_percent, "with --until stable: the most sensitive part to find")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0))
+      ->type_name("PERCENT");
+  command
+      ->add_option("--threshold", threshold,
+                   "with --until stable: find what scores worse than this instead")
+      ->type_name("SCORE");
+  command->add_flag("--interactions", interactions,
+                    "also find groups whose errors cancel or add up");
+  command
+      ->add_option(
+          "--keep", keep,
+          "outputs kept in the output folder, so that another metric needs no run; 0: none")
+      ->capture_default_str()
+      ->type_name("SIZE");
   command
       ->add_option(
           "--max-memory", max_memory,
@@ -124,7 +171,8 @@ void SweepArguments::add_to(CLI::App* command) {
       ->type_name("STYLE");
   command
       ->add_option("-o,--output", output_folder,
-                   "folder for results.json, report.html and run.json")
+                   "folder for results.json, report.html, run.json and the journal; a sweep that "
+                   "was stopped continues there")
       ->required()
       ->type_name("DIR");
 }
@@ -132,6 +180,7 @@ void SweepArguments::add_to(CLI::App* command) {
 MetricOptions SweepArguments::metric_options(const Model& model) const {
   MetricOptions options;
   options.k = top_k;
+  options.reduction = combine == "mean" ? OutputReduction::kMean : OutputReduction::kWorst;
   const std::vector<ValueInfo> known = model.outputs();
   for (const std::string& name : outputs) {
     std::string names;
@@ -146,6 +195,40 @@ MetricOptions SweepArguments::metric_options(const Model& model) const {
     }
     options.outputs.push_back(index);
   }
+  return options;
+}
+
+QuantizerFilter SweepArguments::filter() const {
+  return {
+      .parameters = only != "activations", .activations = only != "weights", .patterns = patterns};
+}
+
+SweepOptions SweepArguments::sweep_options(const Model& model) const {
+  SweepOptions options = sweep_options();
+  options.metric_options = metric_options(model);
+  for (MetricChoice& more : options.more_metrics) more.options = options.metric_options;
+  return options;
+}
+
+SweepOptions SweepArguments::sweep_options() const {
+  SweepOptions options;
+  options.metric = metric;
+  find_metric(metric);
+  for (const std::string& name : more_metrics) {
+    find_metric(name);
+    options.more_metrics.push_back({name, {}});
+  }
+  options.mode = parse_sweep_mode(mode);
+  options.reuse = !no_reuse;
+  options.interactions = interactions;
+  if (!max_memory.empty()) options.max_memory_bytes = parse_size(max_memory);
+  if (!until.empty()) {
+    options.until_stable.emplace();
+    options.until_stable->top_fraction = top_percent / 100.0;
+    options.until_stable->threshold = threshold;
+  }
+  options.run_directory = output_folder;
+  options.max_kept_bytes = keep == "0" ? 0 : parse_size(keep);
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "bitsweep/metric.h"
 #include "bitsweep/simulation.h"
+#include "bitsweep/sweep.h"
 #include "progress.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
@@ -40,6 +41,7 @@ struct DataArguments {
   std::int64_t num_samples = -1;
   std::int64_t num_calibration_samples = -1;
   std::int64_t batch_size = 0;
+  std::string labels;
 
   void add_to(CLI::App* command);
 };
@@ -47,9 +49,19 @@ struct DataArguments {
 /// What is measured and how the work is done.
 struct SweepArguments {
   std::string metric = "sqnr";
+  std::vector<std::string> more_metrics;
   std::vector<std::string> outputs;
+  std::string combine = "worst";
   int top_k = 10;
   std::string group = "quantizer";
+  std::string mode = "enable_one";
+  std::string only;
+  std::vector<std::string> patterns;
+  std::string until;
+  double top_percent = 10.0;
+  std::optional<double> threshold;
+  bool interactions = false;
+  std::string keep = "1GB";
   bool no_reuse = false;
   std::string max_memory;
   std::string progress = "auto";
@@ -58,6 +70,11 @@ struct SweepArguments {
   void add_to(CLI::App* command);
   /// Looks the names of --outputs up in the model. @throws Error(kInvalidArgument).
   MetricOptions metric_options(const Model& model) const;
+  QuantizerFilter filter() const;
+  /// Everything but progress and what needs the model. @throws Error(kInvalidArgument).
+  SweepOptions sweep_options() const;
+  /// The same with the outputs to compare.
+  SweepOptions sweep_options(const Model& model) const;
 };
 
 /// Switches a command's output from a table to JSON.

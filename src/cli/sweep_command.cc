@@ -27,9 +27,26 @@ struct Arguments {
   bool by_operator() const { return sweep.group == "op"; }
 };
 
+Tensor read_labels(const DataArguments& data) {
+  if (fs::path(data.labels).extension() == ".npy") return read_npy(data.labels);
+  if (fs::path(data.data).extension() == ".npz") return read_npz(data.data, data.labels);
+  throw Error(
+      ErrorCode::kInvalidArgument, "options",
+      "--labels " + data.labels + " is no .npy file, and --data no .npz file that could hold it",
+      "save the labels of all samples as one .npy file");
+}
+
 std::string name_of(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
+}
+
+// " (weights only, named *.weight)".
+std::string chosen_part(const SweepArguments& sweep) {
+  std::string text = sweep.only.empty() ? "" : sweep.only + " only";
+  if (!sweep.patterns.empty())
+    text += fmt::format("{}named {}", text.empty() ? "" : ", ", fmt::join(sweep.patterns, " or "));
+  return text.empty() ? "" : " (" + text + ")";
 }
 
 // Nothing here may differ between runs or machines: the facts are part of results.json.
@@ -50,13 +67,33 @@ Facts facts_of(const Arguments& arguments, const Simulation& simulation,
       {"scheme", arguments.model.histogram == "growing" ? arguments.model.scheme + ", growing"
                                                         : arguments.model.scheme},
       {"rules", arguments.model.rules},
-      {"group", arguments.sweep.group},
+      {"group", arguments.sweep.group + chosen_part(arguments.sweep)},
       {"bitsweep", BITSWEEP_VERSION}};
 }
 
+void require_labels(const SweepOptions& options, const DataArguments& data,
+                    const std::vector<std::string>& unused) {
+  std::vector<std::string> names = {options.metric};
+  for (const MetricChoice& more : options.more_metrics) names.push_back(more.name);
+  for (const std::string& name : names) {
+    if (!find_metric(name).needs_labels || !data.labels.empty()) continue;
+    throw Error(ErrorCode::kInvalidArgument, "options",
+                "the metric " + name + " compares with labels, and there are none",
+                unused.empty() ? "name them with --labels FILE.npy"
+                               : fmt::format("name them with --labels; {} holds: {}", data.data,
+                                             fmt::join(unused, ", ")));
+  }
+}
+
 std::vector<SweepGroup> find_groups(const Simulation& simulation, const Arguments& arguments) {
-  std::vector<SweepGroup> groups =
-      arguments.by_operator() ? group_by_operator(simulation) : group_by_quantizer(simulation);
+  const QuantizerFilter filter = arguments.sweep.filter();
+  std::vector<SweepGroup> groups = arguments.by_operator() ? group_by_operator(simulation, filter)
+                                                           : group_by_quantizer(simulation, filter);
+  if (groups.empty() && (!arguments.sweep.only.empty() || !arguments.sweep.patterns.empty())) {
+    throw Error(ErrorCode::kInvalidArgument, "sweep",
+                "no quantizer of " + arguments.model.model + " is chosen by --only and --include",
+                "see the names with `bitsweep inspect`");
+  }
   if (groups.empty()) {
     throw Error(ErrorCode::kInvalidModel, "sweep",
                 arguments.model.model + " has nothing to quantize under the rules \"" +
@@ -69,13 +106,9 @@ std::vector<SweepGroup> find_groups(const Simulation& simulation, const Argument
 SweepResult measure(Simulation& simulation, SampleSource& samples,
                     const std::vector<SweepGroup>& groups, const Arguments& arguments,
                     ProgressReporter& reporter) {
-  SweepOptions options;
-  options.metric = arguments.sweep.metric;
-  options.metric_options = arguments.sweep.metric_options(simulation.model());
-  options.reuse = !arguments.sweep.no_reuse;
+  SweepOptions options = arguments.sweep.sweep_options(simulation.model());
   options.num_threads = arguments.model.num_threads;
-  if (!arguments.sweep.max_memory.empty())
-    options.max_memory_bytes = parse_size(arguments.sweep.max_memory);
+  options.forecast = [](const SweepForecast& forecast) { note(forecast_text(forecast)); };
   reporter.begin("sweep", "evaluations", find_metric(options.metric).unit);
   options.progress = [&reporter](const SweepProgress& progress) {
     reporter.update(progress);
@@ -89,15 +122,19 @@ SweepResult measure(Simulation& simulation, SampleSource& samples,
 int run_sweep(const Arguments& arguments) {
   catch_interrupts();
   // Whatever the user got wrong shows before the work starts.
-  find_metric(arguments.sweep.metric);
+  arguments.sweep.sweep_options();
   const SimulationOptions simulation_options = arguments.model.simulation_options();
-  if (!arguments.sweep.max_memory.empty()) parse_size(arguments.sweep.max_memory);
   ProgressReporter reporter(parse_progress_style(arguments.sweep.progress), stderr);
 
   const Model model = Model::load(arguments.model.model);
-  arguments.sweep.metric_options(model);
-  const auto samples =
+  const SweepOptions checked = arguments.sweep.sweep_options(model);
+  auto samples =
       open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+  std::vector<std::string> unused = samples->unused();
+  std::erase(unused, arguments.data.labels);
+  require_labels(checked, arguments.data, unused);
+  if (!arguments.data.labels.empty())
+    samples = with_labels(std::move(samples), read_labels(arguments.data));
   const bool same_data = arguments.data.calibration_data.empty();
   const std::int64_t calibration_limit = same_data && arguments.data.num_calibration_samples < 0
                                              ? arguments.data.num_samples
@@ -106,9 +143,8 @@ int run_sweep(const Arguments& arguments) {
       open_data(same_data ? arguments.data.data : arguments.data.calibration_data, model,
                 calibration_limit, arguments.data.batch_size);
   prepare_output_folder(arguments.sweep.output_folder);
-  if (!samples->unused().empty()) {
-    note(fmt::format("not used, because no model input has the name: {}",
-                     fmt::join(samples->unused(), ", ")));
+  if (!unused.empty()) {
+    note(fmt::format("not used, because no model input has the name: {}", fmt::join(unused, ", ")));
   }
   if (same_data) note("calibrating on the samples of --data; give others with --calibration-data");
 
@@ -121,6 +157,7 @@ int run_sweep(const Arguments& arguments) {
   const std::vector<SweepGroup> groups = find_groups(simulation, arguments);
   const SweepResult result = measure(simulation, *samples, groups, arguments, reporter);
 
+  for (const std::string& text : result.notes) note(text);
   if (result.scores.empty()) {
     throw Error(ErrorCode::kCancelled, "sweep",
                 "interrupted before the first score, nothing was saved", "");
@@ -132,6 +169,9 @@ int run_sweep(const Arguments& arguments) {
                 facts);
 
   fmt::print("{}\n", ranking_text(result, details));
+  for (const MetricScores& more : result.more) fmt::print("{}\n", worst_text(more));
+  if (result.stability) fmt::print("{}\n", stability_text(*result.stability));
+  if (result.interactions) fmt::print("{}\n", interactions_text(*result.interactions));
   fmt::print("metric  {}: {}; {} is better\n", result.metric, find_metric(result.metric).summary,
              result.better == Better::kHigher ? "higher" : "lower");
   for (const auto& [name, value] : facts) {
@@ -144,7 +184,9 @@ int run_sweep(const Arguments& arguments) {
              (folder / "report.html").string());
   if (result.complete) return 0;
   std::fflush(stdout);
-  fmt::print(stderr, "interrupted: the scores cover {}; what was measured is saved\n",
+  fmt::print(stderr,
+             "interrupted: the scores cover {}; what was measured is saved, and the same command "
+             "continues\n",
              plural(result.num_samples, "sample"));
   return kInterruptedExitCode;
 }

@@ -87,6 +87,42 @@ std::string ranking_text(const SweepResult& result, const std::vector<std::strin
   return text;
 }
 
+std::string forecast_text(const SweepForecast& forecast) {
+  std::string text = plural(forecast.num_states, "state");
+  if (forecast.num_samples >= 0)
+    text += " on " + plural(forecast.num_samples, "sample") + ": " +
+            plural(forecast.num_states * forecast.num_samples, "evaluation");
+  return text + fmt::format(", about {:.1f} float passes per sample instead of {}",
+                            forecast.forward_equivalents_per_sample, forecast.num_states);
+}
+
+std::string worst_text(const MetricScores& scores) {
+  constexpr std::size_t kNames = 3;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(kNames, scores.scores.size()); ++i) {
+    names.push_back(scores.scores[i].name + " " + score_text(scores.scores[i].score, scores.unit));
+  }
+  std::string text = fmt::format("by {}: {}", scores.metric, fmt::join(names, ", "));
+  if (scores.float_score) text += "; float model " + score_text(*scores.float_score, scores.unit);
+  return text;
+}
+
+std::string stability_text(const Stability& stability) {
+  return fmt::format("{} {}, each with a confidence of {:.1f}% or more, after {} of {} evaluations",
+                     plural(static_cast<std::int64_t>(stability.selected.size()), "group"),
+                     stability.settled ? "found" : "found, not all for sure",
+                     100.0 * stability.confidence, stability.num_evaluations,
+                     stability.num_without_stopping);
+}
+
+std::string interactions_text(const Interactions& interactions) {
+  constexpr std::size_t kPairs = 5;
+  Table table({{"interaction", true}, {"pair"}});
+  for (const InteractingPair& pair : interactions.strongest_pairs(kPairs))
+    table.add({fmt::format("{:+.2f}", pair.interaction), pair.first + " and " + pair.second});
+  return "pairs whose errors add up (+1: fully) or cancel (-1):\n" + table.text();
+}
+
 std::string cost_text(const SweepResult& result) {
   return fmt::format("{}, {}, {:.1f} float passes per sample for {} of {}",
                      duration_text(result.elapsed_s), plural(result.num_runs, "run"),
@@ -104,7 +140,9 @@ void write_results(const std::filesystem::path& folder, const Simulation& simula
   page.title = fmt::format("Quantization Sensitivity ({})", result.metric);
   page.metric =
       result.unit.empty() ? result.metric : fmt::format("{} ({})", result.metric, result.unit);
-  page.higher_is_worse = result.better == Better::kLower;
+  // Without a sensitive group the rest is better.
+  page.higher_is_worse =
+      (result.better == Better::kLower) != (result.mode == SweepMode::kDisableOne);
   for (const std::size_t row : network_order(simulation, result)) {
     const SweepScore& score = result.scores[row];
     page.scores.emplace_back(score.name, score.score);

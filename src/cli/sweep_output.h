@@ -23,6 +23,18 @@ std::vector<std::string> describe_groups(const Simulation& simulation, const Swe
 /// The most sensitive groups, and how many more there are.
 std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details);
 
+/// What will be done, before it starts.
+std::string forecast_text(const SweepForecast& forecast);
+
+/// The most sensitive groups by a further metric, in one line.
+std::string worst_text(const MetricScores& scores);
+
+/// How sure the most sensitive part is, and what it cost to find.
+std::string stability_text(const Stability& stability);
+
+/// The pairs of groups whose errors interact most.
+std::string interactions_text(const Interactions& interactions);
+
 /// How much work the result took, against re-running the model for every score.
 std::string cost_text(const SweepResult& result);
 

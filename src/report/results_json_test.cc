@@ -85,9 +85,16 @@ TEST(SweepRunInfoToJson, HoldsWhatDiffersFromRunToRun) {
   result.elapsed_s = 1.5;
   result.num_runs = 12;
   result.forward_equivalents = 6.25;
+  result.num_evaluations = 10;
+  result.num_kept = 2;
+  result.notes = {"continued"};
   const auto json = nlohmann::json::parse(sweep_run_info_to_json(result));
-  EXPECT_EQ(json,
-            (nlohmann::json{{"elapsed_s", 1.5}, {"num_runs", 12}, {"forward_equivalents", 6.25}}));
+  EXPECT_EQ(json, (nlohmann::json{{"elapsed_s", 1.5},
+                                  {"num_runs", 12},
+                                  {"forward_equivalents", 6.25},
+                                  {"num_evaluations", 10},
+                                  {"num_kept", 2},
+                                  {"notes", {"continued"}}}));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bitsweep/error.h"
+#include "simulate/runtime_version.h"
 
 namespace {
 
@@ -140,5 +141,7 @@ Ort::Env& ort_environment(int pool_threads) {
 }
 
 int ort_pool_threads() { return g_pool_threads; }
+
+std::string runtime_version() { return g_api_base->GetVersionString(); }
 
 }  // namespace bitsweep::simulate

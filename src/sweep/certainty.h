@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -21,6 +22,8 @@ class Bootstrap {
   Bootstrap(const MetricAccumulator& metric, const std::vector<SampleSums>& states,
             std::uint64_t seed);
 
+  std::size_t num_draws() const { return scores_.empty() ? 0 : scores_.front().size(); }
+  double score(std::size_t state, std::size_t draw) const { return scores_[state][draw]; }
   /// Standard error and 95% percentile interval of a state's score.
   ScoreInterval interval(std::size_t state) const;
   /// Whether the draws leave the order of two states open: each is ahead in more than 2.5% of them.

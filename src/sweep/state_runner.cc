@@ -1,7 +1,7 @@
 #include "sweep/state_runner.h"
 
 #include <algorithm>
-#include <numeric>
+#include <chrono>
 #include <set>
 #include <thread>
 #include <utility>
@@ -13,57 +13,177 @@ using simulate::State;
 
 StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
                          const Simulation& simulation, std::vector<State> states,
-                         const MetricAccumulator& metric)
+                         std::vector<const MetricAccumulator*> metrics, KeptAnswers kept,
+                         DeltaSums* deltas)
     : engine_(engine),
       source_(source),
       simulation_(simulation),
       states_(std::move(states)),
-      metric_(metric) {
-  results_.resize(states_.size());
-  std::set<int> suffixes;
-  for (const State& state : states_) {
-    const int suffix = engine_.suffix_of(state);
-    if (engine_.touched(state) && suffix < engine_.num_suffixes()) suffixes.insert(suffix);
-  }
-  references_.assign(suffixes.begin(), suffixes.end());
-  // Early changes cost most: starting with them keeps the workers' ends together.
-  order_.resize(states_.size());
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  const auto start = [&](std::size_t s) {
-    const auto range = engine_.touched(states_[s]);
-    return range ? range->first : engine_.order().size();
-  };
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
+      metrics_(std::move(metrics)),
+      kept_(std::move(kept)),
+      deltas_(deltas),
+      answers_(states_.size()) {}
+
+simulate::Sample& StateRunner::opened(Job& job) {
+  std::call_once(job.opened, [&] { job.sample = engine_.open_sample(job.source.feed); });
+  return *job.sample;
 }
 
-const MetricReference& StateRunner::reference_of(Job& job, const Evaluation& evaluation,
-                                                 int suffix) {
-  const bool own = evaluation.reference != &job.sample->outputs();
-  Job::Prepared& prepared =
+void StateRunner::prepare(Prepared& prepared, const SourceSample& source,
+                          std::span<const Tensor> reference) {
+  std::call_once(prepared.once, [&] {
+    for (const MetricAccumulator* metric : metrics_)
+      prepared.references.push_back(metric->prepare(reference, source.labels));
+    prepared.outputs.assign(reference.begin(), reference.end());
+  });
+}
+
+Answer StateRunner::score(Job& job, std::size_t state, Prepared& prepared,
+                          std::span<const Tensor> outputs) {
+  Answer answer;
+  for (std::size_t m = 0; m < metrics_.size(); ++m) {
+    const std::unique_ptr<MetricAccumulator> total = metrics_[m]->fresh();
+    total->add(*prepared.references[m], outputs);
+    answer.push_back(total->state());
+  }
+  if (deltas_ != nullptr) {
+    job.deltas[state] = deltas_->delta(outputs, prepared.outputs);
+    if (state == 0) job.float_outputs = prepared.outputs;
+  }
+  return answer;
+}
+
+void StateRunner::run_state(Job& job, std::size_t state) {
+  simulate::Sample& sample = opened(job);
+  const Evaluation evaluation = engine_.evaluate(states_[state], sample);
+  const bool own = evaluation.reference != &sample.outputs();
+  const int suffix = engine_.suffix_of(states_[state]);
+  Prepared& prepared =
       *(own ? job.prepared[static_cast<std::size_t>(suffix)] : job.prepared.back());
-  std::call_once(prepared.once,
-                 [&] { prepared.reference = metric_.prepare(*evaluation.reference); });
-  return *prepared.reference;
+  prepare(prepared, job.source, *evaluation.reference);
+  Answer answer = score(job, state, prepared, evaluation.outputs);
+  if (kept_.directory != nullptr) {
+    journal::NewAnswer found{.outputs = &evaluation.outputs, .reference = evaluation.reference};
+    for (std::size_t m = 0; m < metrics_.size(); ++m)
+      found.sums.emplace_back(job.metric_keys[m], answer[m]);
+    kept_.directory->put(job.key, kept_.states[state], found);
+  }
+  record(job, state, std::move(answer), false);
 }
 
-void StateRunner::run_task(Job& job, std::size_t task) {
-  if (task < references_.size()) {
-    engine_.prepare_reference(*job.sample, references_[task]);
-    return;
+// False when the kept outputs are damaged.
+bool StateRunner::score_kept(Job& job, std::size_t state) {
+  const auto [simulated_at, reference_at] = *job.known.at(kept_.states[state]).outputs;
+  const auto outputs = kept_.directory->outputs(simulated_at);
+  const auto reference = kept_.directory->outputs(reference_at);
+  if (!outputs || !reference) return false;
+  Prepared& prepared = *job.kept_references.at(reference_at);
+  prepare(prepared, job.source, *reference);
+  Answer answer = score(job, state, prepared, *outputs);
+  journal::NewAnswer found;
+  for (std::size_t m = 0; m < metrics_.size(); ++m)
+    found.sums.emplace_back(job.metric_keys[m], answer[m]);
+  kept_.directory->put(job.key, kept_.states[state], found);
+  record(job, state, std::move(answer), true);
+  return true;
+}
+
+void StateRunner::run_task(Job& job, const Task& task) {
+  switch (task.kind) {
+    case Task::Kind::kReference:
+      engine_.prepare_reference(opened(job), static_cast<int>(task.index));
+      return;
+    case Task::Kind::kState:
+      run_state(job, task.index);
+      return;
+    case Task::Kind::kKept:
+      if (!score_kept(job, task.index)) run_state(job, task.index);
+      return;
   }
-  const std::size_t index = order_[task - references_.size()];
-  const State& state = states_[index];
-  const Evaluation evaluation = engine_.evaluate(state, *job.sample);
-  const std::unique_ptr<MetricAccumulator> score = metric_.fresh();
-  score->add(reference_of(job, evaluation, engine_.suffix_of(state)), evaluation.outputs);
-  SampleScore result{score->score(), score->state()};
+}
+
+void StateRunner::record(const Job& job, std::size_t state, Answer answer, bool kept) {
   const std::lock_guard lock(mutex_);
-  auto& row = results_[index];
-  if (row.size() <= static_cast<std::size_t>(job.index))
-    row.resize(static_cast<std::size_t>(job.index) + 1);
-  row[static_cast<std::size_t>(job.index)] = std::move(result);
+  AnswerRow& row = answers_[state];
+  const auto at = static_cast<std::size_t>(job.index);
+  if (row.size() <= at) row.resize(at + 1);
+  row[at] = std::move(answer);
   ++num_done_;
+  num_kept_ += kept ? 1 : 0;
+}
+
+// What this sample still needs: references and states to run, kept outputs to score. Answers that
+// are known are recorded at once.
+void StateRunner::plan_tasks(Job* job) {
+  std::set<int> suffixes;
+  std::vector<Task> states;
+  std::vector<Task> kept;
+  for (const std::size_t s : order_) {
+    const auto known =
+        kept_.directory == nullptr ? job->known.end() : job->known.find(kept_.states[s]);
+    if (known != job->known.end()) {
+      const journal::StoredAnswer& stored = known->second;
+      Answer answer;
+      for (const journal::Key& metric : job->metric_keys) {
+        const auto sums = stored.sums.find(metric);
+        if (sums != stored.sums.end()) answer.push_back(sums->second);
+      }
+      if (answer.size() == metrics_.size() && deltas_ == nullptr) {
+        record(*job, s, std::move(answer), true);
+        continue;
+      }
+      if (stored.outputs) {
+        std::unique_ptr<Prepared>& prepared = job->kept_references[stored.outputs->second];
+        if (prepared == nullptr) prepared = std::make_unique<Prepared>();
+        kept.push_back({Task::Kind::kKept, s});
+        continue;
+      }
+    }
+    states.push_back({Task::Kind::kState, s});
+    const int suffix = engine_.suffix_of(states_[s]);
+    if (engine_.touched(states_[s]) && suffix < engine_.num_suffixes()) suffixes.insert(suffix);
+  }
+  for (const int suffix : suffixes)
+    job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
+  job->tasks.insert(job->tasks.end(), states.begin(), states.end());
+  job->tasks.insert(job->tasks.end(), kept.begin(), kept.end());
+  if (!states.empty()) opened(*job);
+}
+
+std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, SourceSample source) {
+  auto job = std::make_shared<Job>();
+  job->index = index;
+  job->source = std::move(source);
+  if (deltas_ != nullptr) job->deltas.resize(states_.size());
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(engine_.num_suffixes()); ++i)
+    job->prepared.push_back(std::make_unique<Prepared>());
+  if (kept_.directory != nullptr) {
+    job->key = journal::key_of(job->source.feed);
+    for (const MetricChoice& metric : kept_.metrics) {
+      const bool labelled = find_metric(metric.name).needs_labels;
+      job->metric_keys.push_back(
+          journal::key_of(metric.name, metric.options, labelled ? job->source.labels : Tensor()));
+    }
+    job->known = kept_.directory->answers(job->key);
+  }
+  plan_tasks(job.get());
+  return job;
+}
+
+std::optional<SourceSample> StateRunner::next_sample(std::int64_t* index) {
+  const std::lock_guard reading(source_mutex_);
+  if (round_ended()) return std::nullopt;
+  std::optional<SourceSample> next = std::exchange(pending_, std::nullopt);
+  if (!next) {
+    next.emplace();
+    if (!source_.next(&next->feed)) {
+      source_ended_ = true;
+      return std::nullopt;
+    }
+    next->labels = source_.labels();
+  }
+  *index = num_opened_++;
+  return next;
 }
 
 void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
@@ -71,25 +191,11 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::shared_ptr<Job> job;
   try {
-    std::optional<Feed> feed;
     std::int64_t index = 0;
-    {
-      const std::lock_guard reading(source_mutex_);
-      feed = std::exchange(pending_feed_, std::nullopt);
-      if (!feed && !source_ended_) {
-        feed.emplace();
-        if (!source_.next(&*feed)) feed.reset();
-      }
-      if (!feed) source_ended_ = true;
-      if (feed) index = num_opened_++;
-    }
-    if (feed) {
-      simulation_.check_feed(*feed);
-      job = std::make_shared<Job>();
-      job->index = index;
-      job->sample = engine_.open_sample(*feed);
-      for (std::size_t i = 0; i <= static_cast<std::size_t>(engine_.num_suffixes()); ++i)
-        job->prepared.push_back(std::make_unique<Job::Prepared>());
+    std::optional<SourceSample> next = next_sample(&index);
+    if (next) {
+      simulation_.check_feed(next->feed);
+      job = make_job(index, std::move(*next));
     }
   } catch (...) {
     lock.lock();
@@ -98,26 +204,33 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
   }
   lock.lock();
   --num_producing_;
-  if (job != nullptr) jobs_.push_back(std::move(job));
-  max_open_samples_ = 2;
+  if (job != nullptr && !job->tasks.empty()) {
+    jobs_.push_back(std::move(job));
+    max_open_samples_ = 2;
+  }
   changed_.notify_all();
 }
 
+bool StateRunner::round_ended() const {
+  return source_ended_ || (max_samples_ >= 0 && num_opened_ >= max_samples_);
+}
+
 void StateRunner::work() {
-  const std::size_t num_tasks = references_.size() + states_.size();
   std::unique_lock lock(mutex_);
   while (!stop_ && error_ == nullptr) {
     // The sample that lags behind: so the workers run the same session at about the same time, each
     // with a sample of its own, and share its weights in the cache.
-    const auto open = std::min_element(
-        jobs_.begin(), jobs_.end(),
-        [](const auto& one, const auto& other) { return one->next_task < other->next_task; });
+    auto open = jobs_.end();
+    for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+      if ((*job)->next_task == (*job)->tasks.size()) continue;
+      if (open == jobs_.end() || (*job)->next_task < (*open)->next_task) open = job;
+    }
     try {
-      if (open != jobs_.end() && (*open)->next_task < num_tasks) {
+      if (open != jobs_.end()) {
         // The queue may drop its own pointer while this thread works.
         // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
         const std::shared_ptr<Job> job = *open;
-        const std::size_t task = job->next_task++;
+        const Task task = job->tasks[job->next_task++];
         lock.unlock();
         try {
           run_task(*job, task);
@@ -126,18 +239,24 @@ void StateRunner::work() {
           throw;
         }
         lock.lock();
-        if (++job->num_finished == num_tasks) {
+        if (++job->num_finished == job->tasks.size()) {
+          if (deltas_ != nullptr) {
+            lock.unlock();
+            deltas_->add_sample(job->index, job->deltas, job->float_outputs);
+            lock.lock();
+          }
           jobs_.erase(std::find(jobs_.begin(), jobs_.end(), job));
           changed_.notify_all();
         }
-      } else if (source_ended_ && num_producing_ == 0) {
+      } else if (round_ended() && num_producing_ == 0) {
         break;
-      } else if (!source_ended_ && jobs_.size() + num_producing_ < max_open_samples_) {
+      } else if (!round_ended() && jobs_.size() + num_producing_ < max_open_samples_) {
         produce(lock);
       } else {
         changed_.wait(lock);
       }
     } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
       if (error_ == nullptr) error_ = std::current_exception();
       changed_.notify_all();
     }
@@ -146,9 +265,20 @@ void StateRunner::work() {
   changed_.notify_all();
 }
 
-void StateRunner::run(Feed first, int num_threads, const std::function<bool()>& on_tick) {
+void StateRunner::run(const std::vector<std::size_t>& active, std::int64_t max_samples,
+                      std::optional<SourceSample> first, int num_threads,
+                      const std::function<bool()>& on_tick) {
   constexpr std::chrono::milliseconds kTick{100};
-  pending_feed_ = std::move(first);
+  // Early changes cost most: starting with them keeps the workers' ends together.
+  order_ = active;
+  const auto start = [&](std::size_t s) {
+    const auto range = engine_.touched(states_[s]);
+    return range ? range->first : engine_.order().size();
+  };
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
+  max_samples_ = max_samples;
+  if (first) pending_ = std::move(first);
   num_working_ = num_threads;
   std::vector<std::jthread> workers;
   for (int i = 0; i < num_threads; ++i) workers.emplace_back([this] { work(); });
@@ -174,14 +304,19 @@ void StateRunner::run(Feed first, int num_threads, const std::function<bool()>& 
   if (error_ != nullptr) std::rethrow_exception(error_);
 }
 
-std::vector<std::vector<std::optional<SampleScore>>> StateRunner::results() const {
+AnswerTable StateRunner::answers() const {
   const std::lock_guard lock(mutex_);
-  return results_;
+  return answers_;
 }
 
 std::int64_t StateRunner::num_done() const {
   const std::lock_guard lock(mutex_);
   return num_done_;
+}
+
+std::int64_t StateRunner::num_kept() const {
+  const std::lock_guard lock(mutex_);
+  return num_kept_;
 }
 
 std::int64_t StateRunner::num_samples_opened() const {

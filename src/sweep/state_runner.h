@@ -1,11 +1,12 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,61 +15,106 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
 #include "simulate/engine.h"
+#include "sweep/answers.h"
+#include "sweep/delta_sums.h"
+#include "sweep/journal/content_key.h"
+#include "sweep/journal/run_directory.h"
 
 namespace bitsweep::sweeping {
 
-/// Score of one state on one sample, with the sums that join samples.
-struct SampleScore {
-  double score = 0.0;
-  std::vector<double> sums;
+/// Where answers are kept, and the keys under which they are found.
+struct KeptAnswers {
+  journal::RunDirectory* directory = nullptr;
+  std::vector<journal::Key> states;
+  std::vector<MetricChoice> metrics;
 };
 
-/// Evaluates all states on all samples: samples outside, states inside. Worker threads take (state,
-/// sample) pairs; the float pass of the next sample starts while the last states of this one still
-/// run. At most two samples are in memory, and their states run in step.
+/// A sample as its source gives it.
+struct SourceSample {
+  Feed feed;
+  Tensor labels;
+};
+
+/// Evaluates states on samples: samples outside, states inside. Worker threads take (state, sample)
+/// pairs; the float pass of the next sample starts while the last states of this one still run. At
+/// most two samples are in memory, and their states run in step.
 class StateRunner {
  public:
+  /// `metrics`: each gives one entry of an Answer. `deltas` may be null.
   StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
-              std::vector<simulate::State> states, const MetricAccumulator& metric);
+              std::vector<simulate::State> states, std::vector<const MetricAccumulator*> metrics,
+              KeptAnswers kept, DeltaSums* deltas);
 
-  /// Runs everything with `num_threads` workers; `first` is the sample already taken from the
-  /// source. `on_tick` is called from this thread several times a second and stops the work by
-  /// returning true.
-  void run(Feed first, int num_threads, const std::function<bool()>& on_tick);
+  /// Evaluates the states of these indices on the next samples, up to `max_samples` since the start
+  /// (-1: all), with `num_threads` workers. `first` is a sample already taken from the source.
+  /// `on_tick` is called from this thread several times a second and stops the work by returning
+  /// true.
+  void run(const std::vector<std::size_t>& active, std::int64_t max_samples,
+           std::optional<SourceSample> first, int num_threads,
+           const std::function<bool()>& on_tick);
 
-  /// For each state, by sample; absent where stopped before. Call after run(), or under on_tick.
-  std::vector<std::vector<std::optional<SampleScore>>> results() const;
+  /// Call after run(), or under on_tick.
+  AnswerTable answers() const;
   std::int64_t num_done() const;
+  std::int64_t num_kept() const;
   std::int64_t num_samples_opened() const;
   bool stopped() const { return stop_; }
+  bool source_ended() const { return source_ended_; }
 
  private:
+  /// Float outputs of one sample as one suffix gives them, prepared for each metric.
+  struct Prepared {
+    std::once_flag once;
+    std::vector<Tensor> outputs;
+    std::vector<std::shared_ptr<const MetricReference>> references;
+  };
+  struct Task {
+    enum class Kind { kReference, kState, kKept };
+    Kind kind;
+    std::size_t index;  ///< suffix or state
+  };
   /// What one sample's states share.
   struct Job {
     std::int64_t index = 0;
+    SourceSample source;
+    std::once_flag opened;
     std::shared_ptr<simulate::Sample> sample;
+    std::vector<Task> tasks;
     std::size_t next_task = 0;
     std::size_t num_finished = 0;
-    struct Prepared {
-      std::once_flag once;
-      std::shared_ptr<const MetricReference> reference;
-    };
     std::vector<std::unique_ptr<Prepared>>
         prepared;  // by suffix; the last one for the float pass's own outputs
+    journal::Key key;
+    std::vector<journal::Key> metric_keys;
+    std::map<journal::Key, journal::StoredAnswer> known;
+    std::map<std::int64_t, std::unique_ptr<Prepared>> kept_references;  // by position
+    std::vector<Delta> deltas;                                          // by state
+    std::vector<Tensor> float_outputs;  // those the first state is compared with
   };
 
   void work();
   void produce(std::unique_lock<std::mutex>& lock);
-  void run_task(Job& job, std::size_t task);
-  const MetricReference& reference_of(Job& job, const simulate::Evaluation& evaluation, int suffix);
+  std::optional<SourceSample> next_sample(std::int64_t* index);
+  std::shared_ptr<Job> make_job(std::int64_t index, SourceSample source);
+  void plan_tasks(Job* job);
+  void run_task(Job& job, const Task& task);
+  void run_state(Job& job, std::size_t state);
+  bool score_kept(Job& job, std::size_t state);
+  Answer score(Job& job, std::size_t state, Prepared& prepared, std::span<const Tensor> outputs);
+  void prepare(Prepared& prepared, const SourceSample& source, std::span<const Tensor> reference);
+  void record(const Job& job, std::size_t state, Answer answer, bool kept);
+  simulate::Sample& opened(Job& job);
+  bool round_ended() const;
 
   simulate::Engine& engine_;
   SampleSource& source_;
   const Simulation& simulation_;
   std::vector<simulate::State> states_;
-  const MetricAccumulator& metric_;
-  std::vector<int> references_;     // suffixes that some state needs
-  std::vector<std::size_t> order_;  // states, most expensive first
+  std::vector<const MetricAccumulator*> metrics_;
+  KeptAnswers kept_;
+  DeltaSums* deltas_;
+  std::vector<std::size_t> order_;  // active states, most expensive first
+  std::int64_t max_samples_ = -1;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -77,15 +123,16 @@ class StateRunner {
   // share.
   std::size_t max_open_samples_ = 1;
   std::size_t num_producing_ = 0;  // workers that open a sample
-  std::mutex source_mutex_;        // guards the source, pending_feed_ and num_opened_
-  std::optional<Feed> pending_feed_;
+  std::mutex source_mutex_;        // guards the source, pending_ and num_opened_
+  std::optional<SourceSample> pending_;
   std::atomic<bool> source_ended_ = false;
   bool stop_ = false;
   std::exception_ptr error_;
   std::atomic<std::int64_t> num_opened_ = 0;
   std::int64_t num_done_ = 0;
+  std::int64_t num_kept_ = 0;
   int num_working_ = 0;
-  std::vector<std::vector<std::optional<SampleScore>>> results_;
+  AnswerTable answers_;
 };
 
 }  // namespace bitsweep::sweeping

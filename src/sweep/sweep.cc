@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <memory>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -10,109 +11,20 @@
 #include "simulate/cut_plan.h"
 #include "simulate/engine.h"
 #include "simulate/reuse.h"
-#include "sweep/certainty.h"
+#include "sweep/adaptive.h"
+#include "sweep/answers.h"
+#include "sweep/delta_sums.h"
+#include "sweep/journal/run_directory.h"
+#include "sweep/ranking.h"
 #include "sweep/state_runner.h"
+#include "sweep/state_table.h"
 
 namespace bitsweep {
 namespace {
 
-using simulate::State;
-using sweeping::SampleScore;
-using Rows = std::vector<std::vector<std::optional<SampleScore>>>;
-
-/// Groups that switch the same sites share one state: tied quantizers are evaluated once.
-struct StateTable {
-  std::vector<State> states;
-  std::vector<std::size_t> state_of_group;
-};
-
-StateTable make_states(const Simulation& simulation, const std::vector<SweepGroup>& groups) {
-  if (groups.empty()) {
-    throw Error(ErrorCode::kNotReady, "sweep", "no quantizer is enabled",
-                "enable quantizers, or give groups of them");
-  }
-  StateTable table;
-  std::map<State, std::size_t> known;
-  for (const SweepGroup& group : groups) {
-    std::vector<const Quantizer*> quantizers;
-    for (const std::string& tensor : group.tensors)
-      quantizers.push_back(simulation.quantizer(tensor).get());
-    State state = simulation.engine().sites_of(quantizers);
-    simulation.engine().check_ready(state);
-    const auto [it, is_new] = known.emplace(state, table.states.size());
-    if (is_new) table.states.push_back(std::move(state));
-    table.state_of_group.push_back(it->second);
-  }
-  return table;
-}
-
-// Scores of one state over its first `num_samples` samples.
-SweepScore score_of(const MetricAccumulator& metric,
-                    const std::vector<std::optional<SampleScore>>& row, std::size_t num_samples) {
-  SweepScore result;
-  const std::unique_ptr<MetricAccumulator> total = metric.fresh();
-  for (std::size_t i = 0; i < num_samples; ++i) {
-    total->merge(row[i]->sums);
-    result.per_sample.push_back(row[i]->score);
-  }
-  result.score = total->score();
-  return result;
-}
-
-std::size_t complete_samples(const std::vector<std::optional<SampleScore>>& row) {
-  const auto missing = std::find(row.begin(), row.end(), std::nullopt);
-  return static_cast<std::size_t>(missing - row.begin());
-}
-
-/// Samples that every state finished; when there is none, whatever each state has of the first one.
-std::size_t common_samples(const Rows& rows) {
-  std::size_t common = rows.empty() ? 0 : complete_samples(rows.front());
-  for (const auto& row : rows) common = std::min(common, complete_samples(row));
-  return common;
-}
-
-std::vector<SweepScore> rank(const std::vector<SweepGroup>& groups, const StateTable& table,
-                             const Rows& rows, const MetricAccumulator& metric, Better better,
-                             std::size_t* num_samples) {
-  *num_samples = common_samples(rows);
-  const std::size_t wanted = std::max<std::size_t>(1, *num_samples);
-  std::vector<SweepScore> scores;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto& row = rows[table.state_of_group[g]];
-    if (complete_samples(row) < wanted) continue;
-    SweepScore score = score_of(metric, row, wanted);
-    score.name = groups[g].name;
-    scores.push_back(std::move(score));
-  }
-  std::stable_sort(scores.begin(), scores.end(), [&](const SweepScore& a, const SweepScore& b) {
-    return better == Better::kHigher ? a.score < b.score : a.score > b.score;
-  });
-  for (std::size_t i = 0; i < scores.size(); ++i) scores[i].rank = static_cast<std::int64_t>(i) + 1;
-  if (*num_samples == 0 && !scores.empty()) *num_samples = 1;
-  return scores;
-}
-
-// Adds intervals and ties to a finished ranking. Groups of one state share its draws, so they tie
-// only by equality.
-void add_certainty(const std::vector<SweepGroup>& groups, const StateTable& table, const Rows& rows,
-                   const MetricAccumulator& metric, std::size_t num_samples, std::uint64_t seed,
-                   std::vector<SweepScore>* scores) {
-  if (num_samples < 2) return;
-  std::vector<sweeping::SampleSums> sums(rows.size());
-  for (std::size_t s = 0; s < rows.size(); ++s) {
-    for (std::size_t i = 0; i < num_samples; ++i) sums[s].push_back(rows[s][i]->sums);
-  }
-  const sweeping::Bootstrap bootstrap(metric, sums, seed);
-  std::map<std::string, std::size_t, std::less<>> state_of;
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    state_of.emplace(groups[g].name, table.state_of_group[g]);
-  for (std::size_t i = 0; i < scores->size(); ++i) {
-    SweepScore& row = (*scores)[i];
-    row.interval = bootstrap.interval(state_of.at(row.name));
-    row.tied_with_next = i + 1 < scores->size() &&
-                         bootstrap.tied(state_of.at(row.name), state_of.at((*scores)[i + 1].name));
-  }
-}
+using sweeping::AnswerTable;
+using sweeping::ScoredMetric;
+using sweeping::StateTable;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -130,24 +42,146 @@ class PlanScope {
   simulate::Engine& engine_;
 };
 
+/// The metrics of a sweep, the first one first.
+class Metrics {
+ public:
+  explicit Metrics(const SweepOptions& options) {
+    choices_.push_back({options.metric, options.metric_options});
+    choices_.insert(choices_.end(), options.more_metrics.begin(), options.more_metrics.end());
+    for (const MetricChoice& choice : choices_)
+      accumulators_.push_back(make_metric(choice.name, choice.options));
+  }
+
+  std::size_t size() const { return choices_.size(); }
+  const std::vector<MetricChoice>& choices() const { return choices_; }
+  const MetricInfo& info(std::size_t m) const { return find_metric(choices_[m].name); }
+  ScoredMetric scored(std::size_t m) const {
+    return {.accumulator = accumulators_[m].get(), .index = m, .better = info(m).better};
+  }
+  std::vector<const MetricAccumulator*> accumulators() const {
+    std::vector<const MetricAccumulator*> pointers;
+    for (const auto& accumulator : accumulators_) pointers.push_back(accumulator.get());
+    return pointers;
+  }
+  bool need_labels() const {
+    for (std::size_t m = 0; m < size(); ++m) {
+      if (info(m).needs_labels) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<MetricChoice> choices_;
+  std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
+};
+
+void check_options(const SweepOptions& options) {
+  const auto refuse = [](const char* what, const char* fix) {
+    throw Error(ErrorCode::kInvalidArgument, "sweep", what, fix);
+  };
+  if (options.interactions && options.mode != SweepMode::kEnableOne)
+    refuse("interactions are those of groups quantized alone", "use the mode enable_one");
+  if (options.interactions && options.until_stable)
+    refuse("interactions need every group on every sample", "leave until_stable out");
+  if (options.until_stable && options.mode == SweepMode::kCumulative)
+    refuse("a cumulative sweep has no most sensitive groups", "leave until_stable out");
+}
+
+sweeping::SourceSample first_sample(const Simulation& simulation, SampleSource& samples) {
+  sweeping::SourceSample first;
+  samples.rewind();
+  if (!samples.next(&first.feed))
+    throw Error(ErrorCode::kInvalidData, "sweep", "there is no sample", "give at least one");
+  first.labels = samples.labels();
+  simulation.check_feed(first.feed);
+  return first;
+}
+
+/// Evaluates in rounds; after each, the states whose place is settled stay behind.
+void run_until_stable(sweeping::StateRunner& runner, sweeping::AdaptiveStop& stop,
+                      const ScoredMetric& metric, std::vector<std::size_t> always,
+                      sweeping::SourceSample first, int num_threads,
+                      const std::function<bool()>& on_tick) {
+  std::optional<sweeping::SourceSample> pending = std::move(first);
+  std::size_t looked_at = 0;
+  while (!stop.open().empty() && !runner.source_ended() && !runner.stopped()) {
+    std::vector<std::size_t> active = stop.open();
+    active.insert(active.end(), always.begin(), always.end());
+    runner.run(active, stop.next_samples(), std::exchange(pending, std::nullopt), num_threads,
+               on_tick);
+    const auto seen = static_cast<std::size_t>(runner.num_samples_opened());
+    if (runner.stopped() || seen == looked_at) break;
+    if (seen < 2) {
+      throw Error(ErrorCode::kInvalidData, "sweep",
+                  "one sample cannot tell whether the ranking is stable",
+                  "give more samples, or leave until_stable out");
+    }
+    stop.settle(runner.answers(), metric, seen);
+    looked_at = seen;
+  }
+  if (!runner.stopped()) stop.finish();
+}
+
+Stability stability_of(const sweeping::AdaptiveStop& stop, const StateTable& table,
+                       const sweeping::StateRunner& runner) {
+  Stability stability;
+  for (std::size_t g = 0; g < table.names.size(); ++g) {
+    if (stop.selected(table.state_of_group[g])) stability.selected.push_back(table.names[g]);
+  }
+  stability.confidence = stop.confidence();
+  stability.settled = stop.settled();
+  stability.num_evaluations = runner.num_done();
+  stability.num_without_stopping =
+      static_cast<std::int64_t>(table.states.size()) * runner.num_samples_opened();
+  return stability;
+}
+
+/// Selected groups first: the others may have been scored on other samples.
+void put_selected_first(const Stability& stability, std::vector<SweepScore>* rows) {
+  std::stable_partition(rows->begin(), rows->end(), [&](const SweepScore& row) {
+    return std::find(stability.selected.begin(), stability.selected.end(), row.name) !=
+           stability.selected.end();
+  });
+  for (std::size_t i = 0; i < rows->size(); ++i) (*rows)[i].rank = static_cast<std::int64_t>(i) + 1;
+}
+
 }  // namespace
+
+SweepMode parse_sweep_mode(std::string_view name) {
+  for (const SweepMode mode :
+       {SweepMode::kEnableOne, SweepMode::kDisableOne, SweepMode::kCumulative}) {
+    if (sweep_mode_name(mode) == name) return mode;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "sweep",
+              "no mode is named \"" + std::string(name) + "\"",
+              "use one of: enable_one, disable_one, cumulative");
+}
+
+std::string_view sweep_mode_name(SweepMode mode) {
+  switch (mode) {
+    case SweepMode::kEnableOne:
+      return "enable_one";
+    case SweepMode::kDisableOne:
+      return "disable_one";
+    case SweepMode::kCumulative:
+      break;
+  }
+  return "cumulative";
+}
 
 SweepResult sweep(Simulation& simulation, SampleSource& samples,
                   const std::vector<SweepGroup>& groups, const SweepOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  const MetricInfo& info = find_metric(options.metric);
-  const std::unique_ptr<MetricAccumulator> metric =
-      make_metric(options.metric, options.metric_options);
-  const StateTable table = make_states(simulation, groups);
+  check_options(options);
+  const Metrics metrics(options);
+  const StateTable table = sweeping::make_states(simulation, groups, options.mode);
+  std::unique_ptr<journal::RunDirectory> directory;
+  if (!options.run_directory.empty())
+    directory =
+        std::make_unique<journal::RunDirectory>(options.run_directory, options.max_kept_bytes);
   simulate::Engine& engine = simulation.engine();
-
-  Feed first;
-  samples.rewind();
-  if (!samples.next(&first)) {
-    throw Error(ErrorCode::kInvalidData, "sweep", "there is no sample", "give at least one");
-  }
-  simulation.check_feed(first);
-  if (!engine.shapes_known()) engine.observe_shapes(first);
+  sweeping::SourceSample first = first_sample(simulation, samples);
+  if (!engine.shapes_known()) engine.observe_shapes(first.feed);
 
   const std::int64_t memory =
       options.max_memory_bytes > 0 ? options.max_memory_bytes : simulate::default_memory_bytes();
@@ -161,47 +195,112 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   }
   engine.set_plan(plan.engine);
   engine.reset_counters();
+  if (options.forecast) {
+    options.forecast(
+        {.num_states = static_cast<std::int64_t>(table.states.size()),
+         .num_samples = samples.size(),
+         .forward_equivalents_per_sample =
+             options.reuse ? plan.cost_per_sample : static_cast<double>(table.states.size())});
+  }
+
+  // The float model itself is one more state where the truth is known.
+  std::vector<simulate::State> states = table.states;
+  if (metrics.need_labels()) states.emplace_back();
+  sweeping::KeptAnswers kept{.directory = directory.get(), .metrics = metrics.choices()};
+  if (directory != nullptr) {
+    const journal::StateKeys keys(simulation, options.reuse ? "reuse" : "whole");
+    for (const simulate::State& state : states) kept.states.push_back(keys.of(state));
+  }
+  std::unique_ptr<sweeping::DeltaSums> deltas;
+  if (options.interactions)
+    deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
 
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const int num_threads = options.num_threads > 0 ? options.num_threads : cores;
-  sweeping::StateRunner runner(engine, samples, simulation, table.states, *metric);
-  const auto num_states = static_cast<std::int64_t>(table.states.size());
+  sweeping::StateRunner runner(engine, samples, simulation, states, metrics.accumulators(), kept,
+                               deltas.get());
+  const bool adaptive = options.until_stable.has_value();
+  const auto group_answers = [&] {
+    AnswerTable answers = runner.answers();
+    answers.resize(table.states.size());
+    return answers;
+  };
   const auto on_tick = [&] {
     SweepProgress progress;
     progress.done = runner.num_done();
-    progress.total = samples.size() >= 0 ? samples.size() * num_states : -1;
+    progress.total =
+        samples.size() >= 0 ? samples.size() * static_cast<std::int64_t>(states.size()) : -1;
     progress.elapsed_s = seconds_since(start);
     if (progress.done > 0 && progress.total > 0) {
       progress.remaining_s = progress.elapsed_s *
                              static_cast<double>(progress.total - progress.done) /
                              static_cast<double>(progress.done);
     }
-    std::size_t num_samples = 0;
     const std::vector<SweepScore> ranked =
-        rank(groups, table, runner.results(), *metric, info.better, &num_samples);
+        sweeping::rank(table, group_answers(), metrics.scored(0), options.mode, adaptive);
     if (!ranked.empty()) {
       progress.worst = ranked.front().name;
       progress.worst_score = ranked.front().score;
     }
     return options.progress(progress);
   };
-  runner.run(std::move(first), num_threads,
-             options.progress ? std::function<bool()>(on_tick) : nullptr);
+  const std::function<bool()> tick = options.progress ? std::function<bool()>(on_tick) : nullptr;
+  SweepResult result;
+  if (adaptive) {
+    const bool low_first =
+        (metrics.info(0).better == Better::kHigher) == (options.mode == SweepMode::kEnableOne);
+    sweeping::AdaptiveStop stop(*options.until_stable, table.states.size(), low_first,
+                                options.seed);
+    std::vector<std::size_t> always;
+    for (std::size_t s = table.states.size(); s < states.size(); ++s) always.push_back(s);
+    run_until_stable(runner, stop, metrics.scored(0), always, std::move(first), num_threads, tick);
+    if (!runner.stopped()) result.stability = stability_of(stop, table, runner);
+  } else {
+    std::vector<std::size_t> all(states.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    runner.run(all, -1, std::move(first), num_threads, tick);
+  }
   if (options.progress && !runner.stopped()) on_tick();
 
-  SweepResult result;
-  result.metric = info.name;
-  result.unit = info.unit;
-  result.better = info.better;
+  const AnswerTable answers = group_answers();
+  result.mode = options.mode;
   result.complete = !runner.stopped();
-  std::size_t num_samples = 0;
-  result.scores = rank(groups, table, runner.results(), *metric, info.better, &num_samples);
-  result.num_samples = static_cast<std::int64_t>(num_samples);
-  add_certainty(groups, table, runner.results(), *metric, common_samples(runner.results()),
-                options.seed, &result.scores);
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    MetricScores scores{.metric = metrics.info(m).name,
+                        .unit = metrics.info(m).unit,
+                        .better = metrics.info(m).better};
+    scores.scores = sweeping::rank(table, answers, metrics.scored(m), options.mode, adaptive);
+    if (result.stability) put_selected_first(*result.stability, &scores.scores);
+    sweeping::add_certainty(table, answers, metrics.scored(m), options.seed, &scores.scores);
+    if (metrics.info(m).needs_labels) {
+      const sweeping::AnswerRow row = runner.answers().back();
+      const std::size_t seen = sweeping::num_answers(row);
+      if (seen > 0) scores.float_score = sweeping::score_of(metrics.scored(m), row, seen);
+    }
+    if (m == 0) {
+      static_cast<MetricScores&>(result) = std::move(scores);
+    } else {
+      result.more.push_back(std::move(scores));
+    }
+  }
+  for (const SweepScore& row : result.scores)
+    result.num_samples =
+        std::max(result.num_samples, static_cast<std::int64_t>(row.per_sample.size()));
+  if (deltas != nullptr) result.interactions = deltas->result(table.names, table.state_of_group);
   result.forward_equivalents =
-      engine.forward_equivalents() / static_cast<double>(std::max<std::size_t>(1, num_samples));
+      engine.forward_equivalents() /
+      static_cast<double>(std::max<std::int64_t>(1, runner.num_samples_opened()));
   result.num_runs = engine.num_runs();
+  result.num_kept = runner.num_kept();
+  result.num_evaluations = runner.num_done() - runner.num_kept();
+  if (directory != nullptr) {
+    if (result.num_kept > 0) {
+      result.notes.push_back("continued: " + std::to_string(result.num_kept) + " of " +
+                             std::to_string(runner.num_done()) + " answers were in " +
+                             options.run_directory.string() + " already");
+    }
+    for (std::string& note : directory->notes()) result.notes.push_back(std::move(note));
+  }
   result.elapsed_s = seconds_since(start);
   return result;
 }

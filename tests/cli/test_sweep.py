@@ -43,6 +43,9 @@ def test_sweep_prints_the_ranking_and_writes_its_files(
     assert '"metric":"sqnr (dB)"' in page.replace('": "', '":"')
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert sorted(path.name for path in folder.iterdir()) == [
+        "journal.lock",
+        "journal.sqlite",
+        "outputs.bin",
         "report.html",
         "results.json",
         "run.json",
@@ -142,10 +145,10 @@ def test_every_layout_of_the_same_samples_gives_the_same_scores(
         tensor = onnx.numpy_helper.from_array(image[None], "image")
         (folder / "input_0.pb").write_bytes(tensor.SerializeToString())
     rankings = []
-    for layout in (data, "compressed.npz", "npy", "npz", "sets"):
-        result = run("sweep", model, "--data", layout, "-o", "out")
+    for number, layout in enumerate((data, "compressed.npz", "npy", "npz", "sets")):
+        result = run("sweep", model, "--data", layout, "-o", f"out{number}")
         assert result.returncode == 0, result.stderr
-        rankings.append(results(tmp_path / "out")["ranking"])
+        rankings.append(results(tmp_path / f"out{number}")["ranking"])
     assert all(ranking == rankings[0] for ranking in rankings)
 
 
@@ -204,7 +207,7 @@ def test_interrupt_saves_what_was_measured_and_exits_with_130(
     stdout, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "stopping after the running evaluations" in stderr
-    assert "what was measured is saved" in stderr
+    assert "what was measured is saved, and the same command continues" in stderr
     found = results(tmp_path / "out")
     assert found["complete"] is False
     assert 0 < found["num_samples"] < 4000
@@ -224,3 +227,126 @@ def test_second_interrupt_quits_at_once(
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
+
+
+def run_info(folder: Path) -> dict:
+    return json.loads((folder / "run.json").read_text())
+
+
+def test_killed_sweep_continues_by_itself_and_ends_with_the_same_bytes(
+    command: Path, environment: dict[str, str], long_run: list[str], run: Run, tmp_path: Path
+) -> None:
+    arguments = [*long_run, "--samples", "40"]
+    process = subprocess.Popen(
+        [command, *arguments, "--progress", "json"],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    wait_for(process, '"worst"')
+    process.kill()
+    process.communicate(timeout=60)
+    continued = run(*arguments)
+    assert continued.returncode == 0, continued.stderr
+    assert "note: continued: " in continued.stderr
+    assert run_info(tmp_path / "out")["num_kept"] > 0
+    arguments[arguments.index("out")] = "cold"
+    cold = run(*arguments, "--threads", "1")
+    assert cold.returncode == 0, cold.stderr
+    assert (tmp_path / "out/results.json").read_bytes() == (
+        tmp_path / "cold/results.json"
+    ).read_bytes()
+
+
+def test_second_command_on_a_folder_in_use_is_told(
+    command: Path, environment: dict[str, str], long_run: list[str], run: Run, tmp_path: Path
+) -> None:
+    process = subprocess.Popen(
+        [command, *long_run, "--progress", "json"],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        wait_for(process, '"worst"')
+        second = run(*long_run)
+        assert second.returncode == 1
+        assert f"in use by another sweep (process {process.pid})" in second.stderr
+        assert second.stderr.count("error:") == 1
+    finally:
+        process.kill()
+        process.communicate(timeout=60)
+
+
+def test_another_metric_needs_no_run(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    for metric in ("sqnr", "kl"):
+        result = run("sweep", model, "--data", data, "-o", "out", "--metric", metric)
+        assert result.returncode == 0, result.stderr
+    assert run_info(tmp_path / "out")["num_runs"] == 0
+    assert run("sweep", model, "--data", data, "-o", "cold", "--metric", "kl").returncode == 0
+    assert results(tmp_path / "out")["ranking"] == results(tmp_path / "cold")["ranking"]
+
+
+def test_forecast_comes_before_the_work(run: Run, model: Path, data: Path) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--progress", "json")
+    lines = result.stderr.splitlines()
+    forecast = next(i for i, line in enumerate(lines) if "evaluations, about" in line)
+    assert f"on {SAMPLES} samples" in lines[forecast]
+    assert any('"phase":"sweep"' in line for line in lines[forecast:])
+    assert not any('"phase":"sweep"' in line for line in lines[:forecast])
+    assert "float passes per sample" in result.stdout
+
+
+def test_modes_choices_metrics_and_interactions(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "sweep", model, "--data", data, "-o", "out", "--mode", "disable_one", "--only", "weights",
+        "--include", "conv*", "--also", "mse", "--combine", "mean",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    found = results(tmp_path / "out")
+    assert found["mode"] == "disable_one"
+    assert {row["name"] for row in found["ranking"]} == {"conv0.weight", "conv1.weight"}
+    assert found["more_metrics"][0]["metric"] == "mse"
+    assert "by mse: conv" in result.stdout
+
+    result = run("sweep", model, "--data", data, "-o", "out", "--interactions")
+    assert result.returncode == 0, result.stderr
+    pairs = results(tmp_path / "out")["interactions"][0]["strongest_pairs"]
+    assert pairs[0]["first"] in result.stdout
+
+    result = run("sweep", model, "--data", data, "-o", "out", "--include", "nothing*")
+    assert result.returncode == 2
+    assert "no quantizer" in result.stderr
+
+
+def test_until_stable_says_what_it_found_and_what_it_cost(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--until", "stable", "--top", "20")
+    assert result.returncode == 0, result.stderr
+    found = results(tmp_path / "out")["stability"]
+    assert len(found["selected"]) == -(-len(results(tmp_path / "out")["ranking"]) // 5)
+    assert f"after {found['num_evaluations']} of" in result.stdout
+
+
+def test_labels_are_read_from_the_data_or_a_file(
+    run: Run, model: Path, images: np.ndarray, tmp_path: Path
+) -> None:
+    labels = np.arange(SAMPLES) % 4
+    # logits are [n,4,1,1]: the last axis has one class, so only label 0 fits.
+    np.savez(tmp_path / "both.npz", image=images, truth=np.zeros((SAMPLES, 4), np.int64))
+    result = run(
+        "sweep", model, "--data", "both.npz", "--labels", "truth", "--metric", "accuracy",
+        "-o", "out",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert results(tmp_path / "out")["float_score"] == 1.0
+    assert "not used" not in result.stderr
+    np.save(tmp_path / "labels.npy", labels)
+    result = run(
+        "sweep", model, "--data", "both.npz", "--labels", "labels.npy", "--metric", "accuracy",
+        "-o", "out",
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "has 4 rows and the sample 1 labels" in result.stderr
+    result = run("sweep", model, "--data", "both.npz", "--metric", "accuracy", "-o", "out")
+    assert result.returncode == 2
+    assert "both.npz holds: truth" in result.stderr

@@ -45,7 +45,9 @@ class Case:
 
     def sweep(self, **options):
         groups = _core.group_by_quantizer(self.sim.native)
-        return _core.sweep(self.sim.native, self.feeds, groups, metric="psnr", **options)
+        return _core.sweep(
+            self.sim.native, self.feeds, groups, [_core.MetricChoice("psnr")], **options
+        )
 
 
 @pytest.fixture(scope="module", params=small_networks.BUILDERS)

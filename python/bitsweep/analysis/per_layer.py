@@ -61,7 +61,7 @@ def analyze_per_layer_sensitivity(
             f"eval_fn is a {type(eval_fn).__name__}, which cannot be called",
             "pass a function that takes a session and returns a number",
         )
-    layers = _layers(sim)
+    layers = {g.name: g.tensors for g in _core.group_by_layer(sim.native)}
     if not layers:
         raise error(
             NotReadyError,
@@ -84,44 +84,3 @@ def analyze_per_layer_sensitivity(
         path.parent.mkdir(parents=True, exist_ok=True)
         _core.write_lines_page(path, title="Sensitivity of each layer", values=list(scores.items()))
     return scores
-
-
-def _layers(sim: QuantizationSimModel) -> dict[str, list[str]]:
-    """Tensors of each operator's enabled quantizers: own inputs, outputs and parameters."""
-    quantizers = sim.qc_quantize_op_dict
-    operators = sim.operators
-    produced = {t for op in operators for t in op.outputs}
-    layers: dict[str, list[str]] = {}
-    for op in _branch_by_branch(operators):
-        parameters = [t for t, _ in op.parameters]
-        own_inputs = [t for t in op.inputs if t not in produced and t not in parameters]
-        tensors = dict.fromkeys([*own_inputs, *op.outputs, *parameters])
-        enabled = [t for t in tensors if t in quantizers and quantizers[t].enabled]
-        if enabled:
-            layers[op.name] = enabled
-    return layers
-
-
-def _branch_by_branch(operators: list[_core.OperatorInfo]) -> list[_core.OperatorInfo]:
-    """A topological order that stays on a branch to its end; the last branch of a fork comes first, as in the peer.
-
-    The reverse of the order in which a depth-first walk over the readers finishes.
-    """
-    readers: dict[str, list[int]] = {}
-    for i, op in enumerate(operators):
-        for tensor in dict.fromkeys(op.inputs):
-            readers.setdefault(tensor, []).append(i)
-    finished: list[int] = []
-    seen: set[int] = set()
-    for start in range(len(operators)):
-        stack = [(start, False)]
-        while stack:
-            i, done = stack.pop()
-            if done:
-                finished.append(i)
-            elif i not in seen:
-                seen.add(i)
-                stack.append((i, True))
-                after = [r for t in operators[i].outputs for r in readers.get(t, ())]
-                stack.extend((r, False) for r in reversed(after))
-    return [operators[i] for i in reversed(finished)]

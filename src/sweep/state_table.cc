@@ -1,0 +1,54 @@
+#include "sweep/state_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "bitsweep/error.h"
+
+namespace bitsweep::sweeping {
+
+using simulate::State;
+
+StateTable make_states(const Simulation& simulation, const std::vector<SweepGroup>& groups,
+                       SweepMode mode) {
+  if (groups.empty()) {
+    throw Error(ErrorCode::kNotReady, "sweep", "no quantizer is enabled",
+                "enable quantizers, or give groups of them");
+  }
+  const simulate::Engine& engine = simulation.engine();
+  const State enabled = engine.enabled_state();
+  StateTable table;
+  std::map<State, std::size_t> known;
+  State before;  // of a cumulative sweep
+  for (const SweepGroup& group : groups) {
+    std::vector<const Quantizer*> quantizers;
+    for (const std::string& tensor : group.tensors)
+      quantizers.push_back(simulation.quantizer(tensor).get());
+    const State own = engine.sites_of(quantizers);
+    State state;
+    switch (mode) {
+      case SweepMode::kEnableOne:
+        state = own;
+        break;
+      case SweepMode::kDisableOne:
+        std::set_difference(enabled.begin(), enabled.end(), own.begin(), own.end(),
+                            std::back_inserter(state));
+        break;
+      case SweepMode::kCumulative:
+        std::set_union(before.begin(), before.end(), own.begin(), own.end(),
+                       std::back_inserter(state));
+        before = state;
+        break;
+    }
+    engine.check_ready(state);
+    const auto [it, is_new] = known.emplace(state, table.states.size());
+    if (is_new) table.states.push_back(std::move(state));
+    table.state_of_group.push_back(it->second);
+    table.names.push_back(group.name);
+  }
+  return table;
+}
+
+}  // namespace bitsweep::sweeping
