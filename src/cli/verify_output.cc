@@ -79,6 +79,7 @@ std::string verify_json(const VerifyResult& result) {
       {"loads", nlohmann::ordered_json::array()},
       {"agreements", nlohmann::ordered_json::array()},
       {"first_disagreement", nullptr},
+      {"first_half_step", nullptr},
       {"latency_ms", {{"float", result.float_ms}, {"qdq", result.qdq_ms}}}};
   for (const LoadCheck& check : result.loads)
     out["loads"].push_back(

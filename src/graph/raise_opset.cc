@@ -14,7 +14,7 @@ namespace {
 
 // From here on the operators of ai.onnx keep their meaning up to 21 but for those below. Source:
 // operator changelog of ONNX.
-constexpr std::int64_t kFirstConvertible = 13;
+constexpr std::int64_t kFirstConvertible = 11;
 constexpr std::int64_t kNewest = 21;
 
 struct Break {
@@ -28,6 +28,11 @@ constexpr std::array<std::string_view, 9> kReductions = {
     "ReduceL1",   "ReduceL2",  "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
     "ReduceMean", "ReduceMin", "ReduceProd",   "ReduceSumSquare"};
 constexpr std::int64_t kAxesAreInputs = 18;
+// Squeeze, Unsqueeze, ReduceSum and Split moved earlier than the other reductions.
+constexpr std::int64_t kFirstAxesAreInputs = 13;
+// From here on Softmax works along one axis; before it took all axes from that one on as one.
+constexpr std::int64_t kSoftmaxAlongAxis = 13;
+constexpr std::int64_t kDropoutRatioIsInput = 12;
 constexpr std::int64_t kSplitCounts = 18;
 constexpr std::int64_t kNewModeNames = 20;
 
@@ -64,9 +69,20 @@ class Raiser {
             "use 8 bits and no blocks, or convert the model with onnx.version_converter first");
       }
     }
+    if (crosses(kSoftmaxAlongAxis)) check_softmax(node);
+    if (crosses(kDropoutRatioIsInput) && node.op_type() == "Dropout") {
+      node.clear_attribute();  // the ratio has no effect outside of training
+    }
+    if (crosses(kFirstAxesAreInputs)) {
+      if (node.op_type() == "Squeeze" || node.op_type() == "Unsqueeze" ||
+          node.op_type() == "ReduceSum") {
+        attribute_to_input(node, "axes", graph);
+      }
+      if (node.op_type() == "Split") attribute_to_input(node, "split", graph);
+    }
     if (crosses(kAxesAreInputs) &&
         std::find(kReductions.begin(), kReductions.end(), node.op_type()) != kReductions.end()) {
-      axes_to_input(node, graph);
+      attribute_to_input(node, "axes", graph);
     }
     if (node.op_type() == "Split" && crosses(kSplitCounts) && node.input_size() < 2) {
       onnx::AttributeProto* count = node.add_attribute();
@@ -77,11 +93,27 @@ class Raiser {
     if (node.op_type() == "GridSample" && crosses(kNewModeNames)) rename_mode(node);
   }
 
-  void axes_to_input(onnx::NodeProto& node, onnx::GraphProto& graph) {
+  // The last axis means the same in both forms; for another one the rank would have to be known.
+  void check_softmax(const onnx::NodeProto& node) const {
+    if (node.op_type() != "Softmax" && node.op_type() != "LogSoftmax" &&
+        node.op_type() != "Hardmax")
+      return;
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.name() == "axis" && attribute.i() == -1) return;
+    }
+    throw Error(ErrorCode::kInvalidModel, "export",
+                fmt::format("\"{}\" ({}) may mean something else from opset {} on, and the "
+                            "quantizers need opset {}",
+                            node.name(), node.op_type(), kSoftmaxAlongAxis, to_),
+                "give it the axis -1 when it works along the last one, or convert the model with "
+                "onnx.version_converter first");
+  }
+
+  void attribute_to_input(onnx::NodeProto& node, const char* key, onnx::GraphProto& graph) {
     auto* attributes = node.mutable_attribute();
     for (int i = 0; i < attributes->size(); ++i) {
-      if (attributes->Get(i).name() != "axes") continue;
-      const std::string name = names_.make(node.output(0) + "_axes");
+      if (attributes->Get(i).name() != key) continue;
+      const std::string name = names_.make(node.output(0) + "_" + key);
       onnx::TensorProto* axes = graph.add_initializer();
       axes->set_name(name);
       axes->set_data_type(onnx::TensorProto::INT64);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "bitsweep/error.h"
 
 namespace bitsweep::graph {
@@ -51,8 +53,29 @@ TEST(RaiseOpset, RefusesWhatItCannotProveAndNamesTheNode) {
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), ::testing::HasSubstr("\"the node\" (GroupNormalization)"));
   }
-  onnx::ModelProto old = model_of("Softmax", 11);
+  onnx::ModelProto old = model_of("Softmax", 11);  // along axis 1 and all behind it
   EXPECT_THROW(raise_opset(old, 13), Error);
+  onnx::AttributeProto* axis = old.mutable_graph()->mutable_node(0)->add_attribute();
+  axis->set_name("axis");
+  axis->set_i(-1);
+  EXPECT_NO_THROW(raise_opset(old, 13));
+  onnx::ModelProto older = model_of("Conv", 10);
+  EXPECT_THROW(raise_opset(older, 13), Error);
+}
+
+TEST(RaiseOpset, MovesAxesAndLengthsOfOpset11ToInputs) {
+  for (const auto& [type, key] : {std::pair{"Unsqueeze", "axes"}, std::pair{"Squeeze", "axes"},
+                                  std::pair{"ReduceSum", "axes"}, std::pair{"Split", "split"}}) {
+    onnx::ModelProto model = model_of(type, 11);
+    onnx::AttributeProto* values = model.mutable_graph()->mutable_node(0)->add_attribute();
+    values->set_name(key);
+    values->add_ints(2);
+    raise_opset(model, 21);
+    const onnx::NodeProto& node = model.graph().node(0);
+    EXPECT_EQ(node.attribute_size(), 0) << type;
+    ASSERT_EQ(node.input_size(), 2) << type;
+    EXPECT_EQ(model.graph().initializer(0).int64_data(0), 2) << type;
+  }
 }
 
 TEST(RaiseOpset, LeavesModelsThatAreNewEnoughAlone) {

@@ -14,6 +14,7 @@ namespace bitsweep {
 namespace {
 
 using simulate::testing::calibrate;
+using simulate::testing::HeldSource;
 using simulate::testing::net;
 using simulate::testing::nets;
 using simulate::testing::samples;
@@ -176,9 +177,13 @@ TEST(Sweep, StoppedByTheCallerKeepsWhatIsDone) {
   Simulation sim(model);
   const std::vector<Feed> feeds = samples(model, 400);
   calibrate(sim, {feeds[0], feeds[1]});
-  VectorSource source(feeds);
+  HeldSource source(feeds, 4);
   SweepOptions options;
-  options.progress = [](const SweepProgress& p) { return p.done > 0; };
+  bool is_stopped = false;
+  options.progress = [&](const SweepProgress& p) {
+    if (p.done > 0 && !std::exchange(is_stopped, true)) source.release();
+    return is_stopped;
+  };
   const SweepResult result = sweep(sim, source, group_by_quantizer(sim), options);
   ASSERT_FALSE(result.complete);
   EXPECT_LT(result.num_samples, 400);

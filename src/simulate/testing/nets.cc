@@ -250,6 +250,11 @@ std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed) {
   return feeds;
 }
 
+bool HeldSource::next(Feed* feed) {
+  if (num_free_-- <= 0) released_.wait();
+  return VectorSource::next(feed);
+}
+
 bool VectorSource::next(Feed* feed) {
   if (position_ >= feeds_.size()) return false;
   *feed = feeds_[position_++];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <latch>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,20 @@ class VectorSource : public SampleSource {
  private:
   std::vector<Feed> feeds_;
   std::size_t position_ = 0;
+};
+
+/// Gives a few samples and holds the rest back until it is released: whoever is to be stopped in
+/// the middle cannot finish before.
+class HeldSource : public VectorSource {
+ public:
+  HeldSource(std::vector<Feed> feeds, int num_free)
+      : VectorSource(std::move(feeds)), num_free_(num_free) {}
+  bool next(Feed* feed) override;
+  void release() { released_.count_down(); }
+
+ private:
+  int num_free_;
+  std::latch released_{1};
 };
 
 /// Calibrates on the samples.

@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using simulate::testing::calibrate;
+using simulate::testing::HeldSource;
 using simulate::testing::net;
 using simulate::testing::samples;
 using simulate::testing::VectorSource;
@@ -104,10 +105,15 @@ TEST_F(RunDirectory, BeyondTheLimitScoresAreKeptAndOutputsAreNot) {
 }
 
 TEST_F(RunDirectory, StoppedSweepContinuesAndEndsWithTheSameScores) {
-  SweepOptions stopped = options();
-  stopped.progress = [](const SweepProgress& p) { return p.done >= 3; };
   const std::vector<Feed> many = samples(model_, 60);
-  const SweepResult part = run(stopped, many);
+  HeldSource held(many, 4);
+  SweepOptions stopped = options();
+  bool is_stopped = false;
+  stopped.progress = [&](const SweepProgress& p) {
+    if (p.done >= 3 && !std::exchange(is_stopped, true)) held.release();
+    return is_stopped;
+  };
+  const SweepResult part = sweep(sim_, held, group_by_quantizer(sim_), stopped);
   ASSERT_FALSE(part.complete);
   const SweepResult rest = run(options(), many);
   EXPECT_GE(rest.num_kept, 3);
