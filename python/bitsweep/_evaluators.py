@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from bitsweep import _core
 from bitsweep.data import Feed, as_feeds
 from bitsweep.errors import InvalidDataError
@@ -51,7 +53,7 @@ class Evaluator:
         self.native = native
         self.feeds = feeds
         self._metric = _core.make_metric(native.name, k=native.k, max_db=native.max_db)
-        self._references = [self._metric.prepare(self._outputs(fp_session, f)) for f in feeds]
+        self._references = [self._prepare(self._outputs(fp_session, f)) for f in feeds]
 
     def __call__(self, session: Any) -> float:
         """Score of the session over all samples."""
@@ -73,6 +75,9 @@ class Evaluator:
             return False  # other outputs or shapes: another model
         return total.score() >= _SAME_MODEL_DB
 
+    def _prepare(self, outputs: list[Any]) -> Any:
+        return self._metric.prepare(outputs)
+
     def _outputs(self, session: Any, feed: dict[str, Any]) -> list[Any]:
         outputs = session.run(None, feed)
         return [outputs[i] for i in self.native.outputs]
@@ -87,8 +92,53 @@ class PsnrEvaluator(Evaluator):
 
 
 class TopkLogitPsnrEvaluator(Evaluator):
-    """PSNR over the k largest float logits of each position; see ``make_topk_logit_psnr_metric``."""
+    """PSNR over the k largest float logits of each position; see ``make_topk_logit_psnr_metric``.
+
+    Which of several equal logits belong to the k largest is a choice. Scripts of users made it with numpy's partial
+    selection, and so does this class; the engine takes the first ones. Where float logits are equal, the samples
+    therefore go through the session.
+    """
 
     def __init__(self, fp_session: Any, inputs: Iterable[Feed], k: int, output: int) -> None:
         native = NativeMetric("topk_logit_psnr", outputs=[output], k=k)
+        self._psnr = _core.make_metric("psnr", max_db=native.max_db)
+        self._picks: list[np.ndarray] = []
+        self._chosen: list[Any] = []  # prepared float logits at the picks
+        self._has_ties = False
         super().__init__(native, fp_session, as_feeds(inputs, "make_topk_logit_psnr_metric"))
+
+    def __call__(self, session: Any) -> float:
+        """Score of the session over all samples."""
+        if not self._has_ties:
+            return super().__call__(session)
+        total = self._psnr.fresh()
+        for chosen, picks, feed in zip(self._chosen, self._picks, self.feeds, strict=True):
+            total.add(chosen, [_at(self._outputs(session, feed)[0], picks)])
+        return float(total.score())
+
+    def runs_natively(self, sim: Any) -> bool:
+        """Whether the engine gives the same scores."""
+        return not self._has_ties and super().runs_natively(sim)
+
+    def _prepare(self, outputs: list[Any]) -> Any:
+        prepared = super()._prepare(outputs)  # refuses what is not finite
+        logits = np.asarray(outputs[0])
+        k = min(self.native.k, logits.shape[-1])
+        picks = np.argpartition(logits.astype(np.float32), -k, axis=-1)[..., -k:]
+        self._picks.append(picks)
+        self._chosen.append(self._psnr.prepare([_at(logits, picks)]))
+        self._has_ties = self._has_ties or _cuts_through_equals(logits, picks)
+        return prepared
+
+
+def _at(logits: Any, picks: np.ndarray) -> np.ndarray:
+    values = np.asarray(logits, np.float32)
+    return np.ascontiguousarray(np.take_along_axis(values, picks, axis=-1).reshape(-1))
+
+
+def _cuts_through_equals(logits: np.ndarray, picks: np.ndarray) -> bool:
+    """Whether a float32 logit that was not picked equals one that was."""
+    if logits.dtype != np.float32:
+        return False  # 16-bit logits have ties all over, too close together to matter
+    smallest = np.take_along_axis(logits, picks, axis=-1).min(axis=-1, keepdims=True)
+    return bool(((logits >= smallest).sum(axis=-1) > picks.shape[-1]).any())
