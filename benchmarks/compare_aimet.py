@@ -22,7 +22,7 @@ import lower_bound
 import onnx
 import peer_environment
 from agreement import SENSITIVE_BELOW_DB, Agreement, compare_scores, differing_encodings
-from sides import PEER, Side, machine, model_folder
+from sides import PEER, Side, machine, model_folder, worker_inputs
 from sweep_worker import read_feeds
 
 DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
@@ -62,15 +62,7 @@ def compare(
     args: argparse.Namespace,
 ) -> Row:
     cpus = sorted(os.sched_getaffinity(0))[: args.threads]
-    inputs = {
-        "model": str(args.work / f"{name}.folded.onnx"),
-        "data": str(folder / "eval.npz"),
-        "calibration": str(folder / "calib.npz"),
-        "samples": args.samples,
-        "calibration_samples": args.calibration_samples,
-        "threads": args.threads,
-        "opaque_metric": args.opaque_metric,
-    }
+    inputs = worker_inputs(name, folder, args, opaque_metric=args.opaque_metric)
     peer, peer_encodings, peer_threads = _fastest_peer(
         name, folder / "model.onnx", peer_python, cpus, inputs, args
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 import networks
 import onnxruntime as ort
 import peer_environment
-from sides import PEER, Side, machine, model_folder
+from sides import PEER, Side, machine, model_folder, worker_inputs
 
 DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
 
@@ -29,15 +29,7 @@ def measure(
 ) -> dict[str, float]:
     """Milliseconds per sample of each side."""
     cpus = sorted(os.sched_getaffinity(0))[: args.threads]
-    inputs = {
-        "model": str(args.work / f"{name}.folded.onnx"),
-        "data": str(folder / "eval.npz"),
-        "calibration": str(folder / "calib.npz"),
-        "samples": args.samples,
-        "calibration_samples": 4,
-        "threads": args.threads,
-        "opaque_metric": False,
-    }
+    inputs = worker_inputs(name, folder, args)
     own = Path(sys.executable)
     threads = {"intra_op_num_threads": args.threads}
     # As a number: the request travels as JSON.

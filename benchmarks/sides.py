@@ -55,6 +55,21 @@ class Side:
         self._process.communicate('{"do": "quit"}\n')
 
 
+def worker_inputs(
+    name: str, folder: Path, args: argparse.Namespace, *, opaque_metric: bool = False
+) -> dict[str, Any]:
+    """What both sides of a comparison are given: the same folded model, samples and number of threads."""
+    return {
+        "model": str(args.work / f"{name}.folded.onnx"),
+        "data": str(folder / "eval.npz"),
+        "calibration": str(folder / "calib.npz"),
+        "samples": args.samples,
+        "calibration_samples": args.calibration_samples,
+        "threads": args.threads,
+        "opaque_metric": opaque_metric,
+    }
+
+
 def machine() -> dict[str, Any]:
     cpu = next(
         (

@@ -5,7 +5,7 @@
 #
 #   tools/bare_debian.sh FOLDER [COMMAND...]     default: 'make test' 'make demo' 'make test'
 #
-# SEED=DIR copies DIR over the new root first, for a warm run: DIR/root/.cache/ccache with the objects of another clone.
+# SEED=DIR copies DIR over the new root first, for a warm run with the compiler cache of another clone.
 # FOLDER/base.tar keeps the bare system for a repeat; FOLDER/root is made anew each time and left there to look at.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,7 +33,7 @@ rm -rf "$root" "$folder/clone.git"
 if [ ! -f "$folder/base.tar" ]; then
   mirror=$(awk '/^URIs:/ { print $2; exit } /^deb / { print $2; exit }' \
     $(ls /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null))
-  debootstrap --variant=minbase --include=ca-certificates,git,make bookworm "$root" "${mirror:-http://deb.debian.org/debian}" >"$folder/debootstrap.log"
+  debootstrap --variant=minbase --include=ca-certificates,git,make bookworm "$root" ${mirror:+"$mirror"} >"$folder/debootstrap.log"
   tar -C "$root" -cf "$folder/base.tar.part" .
   mv "$folder/base.tar.part" "$folder/base.tar"
 else

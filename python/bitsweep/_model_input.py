@@ -37,18 +37,21 @@ def to_native_model(model: Any, folder: Path) -> _core.Model:
         return _core.Model.load(Path(model))
     if isinstance(model, (bytes, bytearray, memoryview)):
         return _core.Model.parse(bytes(model))
-    if not hasattr(model, "SerializeToString") and hasattr(model, "model"):
-        model = model.model
-    if not hasattr(model, "SerializeToString") or not hasattr(model, "graph"):
-        raise error(
-            InvalidModelError,
-            "model",
-            f"a {type(model).__name__} is no ONNX model",
-            "pass an onnx.ModelProto, the path of a file, or its bytes",
-        )
+    model = unwrap_proto(
+        model, "is no ONNX model", "pass an onnx.ModelProto, the path of a file, or its bytes"
+    )
     if _weight_bytes(model) <= INLINE_LIMIT_BYTES:
         return _core.Model.parse(model.SerializeToString())
     return _core.Model.load(_write_with_external_data(model, folder))
+
+
+def unwrap_proto(model: Any, otherwise: str, fix: str) -> Any:
+    """The ModelProto itself, or the one that a wrapper holds as ``.model``; anything else is refused in these words."""
+    if not hasattr(model, "SerializeToString") and hasattr(model, "model"):
+        model = model.model
+    if not hasattr(model, "SerializeToString") or not hasattr(model, "graph"):
+        raise error(InvalidModelError, "model", f"a {type(model).__name__} {otherwise}", fix)
+    return model
 
 
 def _tensor_bytes(tensor: Any) -> int:

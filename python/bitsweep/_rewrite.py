@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bitsweep import _core
-from bitsweep._model_input import to_native_model
-from bitsweep.errors import InvalidModelError, error
+from bitsweep._model_input import to_native_model, unwrap_proto
 
 __all__ = ["model_proto_of", "rewrite_in_place"]
 
@@ -24,16 +23,7 @@ ResultT = TypeVar("ResultT", bound=_Result)
 
 def model_proto_of(model: Any) -> Any:
     """The ModelProto itself, or the one that a wrapper holds as ``.model``."""
-    if not hasattr(model, "SerializeToString") and hasattr(model, "model"):
-        model = model.model
-    if not hasattr(model, "SerializeToString") or not hasattr(model, "graph"):
-        raise error(
-            InvalidModelError,
-            "model",
-            f"a {type(model).__name__} can't be changed in place",
-            "pass an onnx.ModelProto",
-        )
-    return model
+    return unwrap_proto(model, "can't be changed in place", "pass an onnx.ModelProto")
 
 
 def rewrite_in_place(proto: Any, rewrite: Callable[[_core.Model], ResultT]) -> ResultT:
