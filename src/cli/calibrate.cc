@@ -15,9 +15,19 @@ void note(const std::string& text) {
   fmt::print(stderr, "note: {}\n", text);
 }
 
-std::unique_ptr<DataSource> open_data(const std::string& path, const Model& model,
-                                      std::int64_t max_samples, std::int64_t batch_size) {
-  return open_samples(path, model, {.max_samples = max_samples, .batch_size = batch_size});
+std::unique_ptr<DataSource> open_data(const DataArguments& arguments, const Model& model) {
+  return open_samples(arguments.data, model,
+                      {.max_samples = arguments.num_samples, .batch_size = arguments.batch_size});
+}
+
+std::unique_ptr<DataSource> open_calibration_data(const DataArguments& arguments,
+                                                  const Model& model) {
+  const bool same = arguments.calibration_data.empty();
+  const bool same_number = same && arguments.num_calibration_samples < 0;
+  return open_samples(
+      same ? arguments.data : arguments.calibration_data, model,
+      {.max_samples = same_number ? arguments.num_samples : arguments.num_calibration_samples,
+       .batch_size = arguments.batch_size});
 }
 
 std::int64_t calibrate(Simulation& simulation, SampleSource& samples, ProgressReporter& reporter) {

@@ -6,6 +6,7 @@
 
 #include "bitsweep/data.h"
 #include "bitsweep/simulation.h"
+#include "options.h"
 #include "progress.h"
 
 namespace bitsweep::cli {
@@ -13,8 +14,11 @@ namespace bitsweep::cli {
 /// A remark on stderr.
 void note(const std::string& text);
 
-std::unique_ptr<DataSource> open_data(const std::string& path, const Model& model,
-                                      std::int64_t max_samples, std::int64_t batch_size);
+/// The samples of --data.
+std::unique_ptr<DataSource> open_data(const DataArguments& arguments, const Model& model);
+/// Those of --calibration-data; as many as of --data, and the same, when it is not given.
+std::unique_ptr<DataSource> open_calibration_data(const DataArguments& arguments,
+                                                  const Model& model);
 
 /// Runs every sample and turns what was seen into encodings; returns the number of samples. After
 /// an exception (an interrupt is one) the simulation is as before.

@@ -31,8 +31,7 @@ int run(const Arguments& arguments) {
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
-  const auto samples =
-      open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+  const auto samples = open_data(arguments.data, model);
   Simulation simulation(model, simulation_options);
   arguments.model.apply_to(simulation);
   calibrate(simulation, *samples, reporter);
@@ -75,11 +74,7 @@ void add_export_command(CLI::App* app, Action* action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"unsigned", "signed"}))
       ->type_name("unsigned|signed");
-  command
-      ->add_option("--progress", arguments->progress, "on stderr: auto, bar, lines, json or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember(progress_style_names()))
-      ->type_name("STYLE");
+  add_progress_option(command, &arguments->progress);
   command->add_flag("--no-model", arguments->no_model, "write the encodings only");
   command->callback([action, arguments] { *action = [arguments] { return run(*arguments); }; });
 }

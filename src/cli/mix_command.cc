@@ -194,10 +194,7 @@ void add_mix_command(CLI::App* app, Action* action) {
       ->add_option("--max-memory", arguments->max_memory,
                    "for sessions and boundaries, such as 2GB; default: half of the memory")
       ->type_name("SIZE");
-  command
-      ->add_option("--progress", arguments->progress, "on stderr: auto, bar, lines, json or none")
-      ->check(CLI::IsMember(progress_style_names()))
-      ->capture_default_str();
+  add_progress_option(command, &arguments->progress);
   command->add_option("-o,--output", arguments->output_folder, "folder for the results")
       ->required()
       ->type_name("FOLDER");

@@ -165,10 +165,7 @@ void SweepArguments::add_to(CLI::App* command) {
       ->type_name("SIZE");
   command->add_flag("--no-reuse", no_reuse,
                     "run the whole simulated model for every score (to compare)");
-  command->add_option("--progress", progress, "on stderr: auto, bar, lines, json or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember(progress_style_names()))
-      ->type_name("STYLE");
+  add_progress_option(command, &progress);
   command
       ->add_option("-o,--output", output_folder,
                    "folder for results.json, report.html, run.json and the journal; a sweep that "
@@ -230,6 +227,13 @@ SweepOptions SweepArguments::sweep_options() const {
   options.run_directory = output_folder;
   options.max_kept_bytes = keep == "0" ? 0 : parse_size(keep);
   return options;
+}
+
+void add_progress_option(CLI::App* command, std::string* style) {
+  command->add_option("--progress", *style, "on stderr: auto, bar, lines, json or none")
+      ->capture_default_str()
+      ->check(CLI::IsMember(progress_style_names()))
+      ->type_name("STYLE");
 }
 
 void add_json_flag(CLI::App* command, bool* json) {

@@ -77,6 +77,8 @@ struct SweepArguments {
   SweepOptions sweep_options(const Model& model) const;
 };
 
+/// How progress is shown.
+void add_progress_option(CLI::App* command, std::string* style);
 /// Switches a command's output from a table to JSON.
 void add_json_flag(CLI::App* command, bool* json);
 

@@ -33,18 +33,11 @@ int quantize(const Arguments& arguments) {
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
-  const auto samples =
-      open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+  const auto samples = open_data(arguments.data, model);
   Simulation simulation(model, simulation_options);
   arguments.model.apply_to(simulation);
   if (arguments.encodings.empty()) {
-    const bool same = arguments.data.calibration_data.empty();
-    const auto calibration = open_data(
-        same ? arguments.data.data : arguments.data.calibration_data, model,
-        same && arguments.data.num_calibration_samples < 0 ? arguments.data.num_samples
-                                                           : arguments.data.num_calibration_samples,
-        arguments.data.batch_size);
-    calibrate(simulation, *calibration, reporter);
+    calibrate(simulation, *open_calibration_data(arguments.data, model), reporter);
   } else {
     load_encodings(simulation, arguments.encodings, {.strict = false});
   }
@@ -76,11 +69,7 @@ void add_quantize_command(CLI::App* app, Action* action) {
   command->add_option("-o,--out", arguments->output, "the model to write")
       ->required()
       ->type_name("FILE");
-  command
-      ->add_option("--progress", arguments->progress, "on stderr: auto, bar, lines, json or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember(progress_style_names()))
-      ->type_name("STYLE");
+  add_progress_option(command, &arguments->progress);
   add_json_flag(command, &arguments->json);
   command->callback(
       [action, arguments] { *action = [arguments] { return quantize(*arguments); }; });

@@ -128,20 +128,14 @@ int run_sweep(const Arguments& arguments) {
 
   const Model model = Model::load(arguments.model.model);
   const SweepOptions checked = arguments.sweep.sweep_options(model);
-  auto samples =
-      open_data(arguments.data.data, model, arguments.data.num_samples, arguments.data.batch_size);
+  auto samples = open_data(arguments.data, model);
   std::vector<std::string> unused = samples->unused();
   std::erase(unused, arguments.data.labels);
   require_labels(checked, arguments.data, unused);
   if (!arguments.data.labels.empty())
     samples = with_labels(std::move(samples), read_labels(arguments.data));
   const bool same_data = arguments.data.calibration_data.empty();
-  const std::int64_t calibration_limit = same_data && arguments.data.num_calibration_samples < 0
-                                             ? arguments.data.num_samples
-                                             : arguments.data.num_calibration_samples;
-  const auto calibration_samples =
-      open_data(same_data ? arguments.data.data : arguments.data.calibration_data, model,
-                calibration_limit, arguments.data.batch_size);
+  const auto calibration_samples = open_calibration_data(arguments.data, model);
   prepare_output_folder(arguments.sweep.output_folder);
   if (!unused.empty()) {
     note(fmt::format("not used, because no model input has the name: {}", fmt::join(unused, ", ")));

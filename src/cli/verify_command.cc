@@ -31,8 +31,7 @@ int run(const Arguments& arguments) {
   simulation.ort_library = arguments.ort_library;
   for (const std::string& library : arguments.custom_op_libraries)
     simulation.custom_op_libraries.emplace_back(library);
-  const auto samples = open_data(arguments.data.data, Model::load(arguments.float_model),
-                                 arguments.data.num_samples, arguments.data.batch_size);
+  const auto samples = open_data(arguments.data, Model::load(arguments.float_model));
   VerifyOptions options;
   options.max_steps = arguments.max_steps;
   const VerifyResult result =
