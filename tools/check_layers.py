@@ -45,6 +45,7 @@ PUBLIC = {
     "simulation.h": "simulate",
     "metric.h": "sweep",
     "sweep.h": "sweep",
+    "score_journal.h": "sweep",
     "interactions.h": "sweep",
     "allocation.h": "allocate",
     "budget.h": "allocate",

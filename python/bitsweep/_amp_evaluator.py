@@ -7,7 +7,8 @@ from typing import Any
 
 from bitsweep import _core
 from bitsweep._evaluators import Evaluator
-from bitsweep._group_scores import score_groups
+from bitsweep._group_scores import ScoreSettings, score_groups
+from bitsweep.analysis.metrics import SensitivityMetric
 from bitsweep.common.defs import CallbackFunc
 from bitsweep.errors import NotReadyError, error
 from bitsweep.quantsim import QuantizationSimModel
@@ -64,15 +65,9 @@ class SearchEvaluator:
         function = self._phase1.func if isinstance(self._phase1, CallbackFunc) else self._phase1
         if not isinstance(function, Evaluator) or not function.runs_natively(self._sim):
             return None
-        scores = score_groups(
-            self._sim,
-            {str(i): names for i, names in enumerate(tensors)},
-            function,
-            higher_is_worse=False,
-            progress=None,
-            num_threads=0,
-            reuse=True,
-        )
+        groups = {str(i): names for i, names in enumerate(tensors)}
+        metric = SensitivityMetric(self._names[0], function, higher_is_worse=False)
+        scores = score_groups(self._sim, groups, metric, ScoreSettings())
         return [scores[str(i)] for i in range(len(tensors))]
 
     def begin_states(self, tensors: list[list[str]]) -> None:

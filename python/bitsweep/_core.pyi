@@ -584,6 +584,24 @@ class DataSource(SampleSource):
 
 def open_samples(path: str | os.PathLike, model: Model, *, max_samples: int = -1, batch_size: int = 0) -> DataSource: ...
 
+class ScoreJournal:
+    """Scores of a function of the user's own, kept in a run directory."""
+
+    def __init__(self, simulation: Simulation, folder: str | os.PathLike, identity: str, reuse: bool) -> None: ...
+
+    def find(self, enabled: Sequence[str]) -> float | None:
+        """
+        Score with just the quantizers of these tensors enabled; None when not known.
+        """
+
+    def put(self, enabled: Sequence[str], score: float) -> None: ...
+
+    def close(self) -> None:
+        """Lets other processes have the folder."""
+
+    def notes(self) -> list[str]:
+        """What the user should know, a sentence each."""
+
 class SweepGroup:
     """A named set of quantizers that is switched on together."""
 

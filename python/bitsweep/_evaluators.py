@@ -6,6 +6,7 @@ which shares the work between the states; the scores mean the same.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,6 +53,7 @@ class Evaluator:
     def __init__(self, native: NativeMetric, fp_session: Any, feeds: list[dict[str, Any]]) -> None:
         self.native = native
         self.feeds = feeds
+        self._float_outputs = hashlib.sha256()
         self._metric = _core.make_metric(native.name, k=native.k, max_db=native.max_db)
         self._references = [self._prepare(self._outputs(fp_session, f)) for f in feeds]
 
@@ -75,7 +77,13 @@ class Evaluator:
             return False  # other outputs or shapes: another model
         return total.score() >= _SAME_MODEL_DB
 
+    def content(self) -> tuple[Any, ...]:
+        """All that decides the scores."""
+        return type(self), self.native, self.feeds, self._float_outputs.hexdigest()
+
     def _prepare(self, outputs: list[Any]) -> Any:
+        for output in outputs:
+            self._float_outputs.update(np.ascontiguousarray(output).tobytes())
         return self._metric.prepare(outputs)
 
     def _outputs(self, session: Any, feed: dict[str, Any]) -> list[Any]:

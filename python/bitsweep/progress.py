@@ -98,11 +98,19 @@ class TextProgress:
         else:
             line = f"sweep {progress.done} done"
         line += f" {_clock(progress.elapsed_s)}"
+        if progress.done > 0 and progress.elapsed_s > 0:
+            line += f", {progress.done / progress.elapsed_s:.3g}/s"
         if progress.remaining_s >= 0:
             line += f", {_clock(progress.remaining_s)} left"
         if progress.worst:
             line += f", worst {progress.worst} {progress.worst_score:.4g}"
         return line
+
+    def note(self, text: str) -> None:
+        """Writes a line of its own."""
+        self.close()
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
 
     def close(self) -> None:
         """Ends the line."""

@@ -63,6 +63,11 @@ class Session:
         self._outputs = [NodeArg.of(v) for v in model.outputs()]
         self._positions = {arg.name: i for i, arg in enumerate(self._outputs)}
 
+    @property
+    def native(self) -> _core.Simulation:
+        """The simulation that is run."""
+        return self._simulation
+
     def run(
         self,
         output_names: Sequence[str] | None,

@@ -19,6 +19,7 @@
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
 #include "bitsweep/metric.h"
+#include "bitsweep/score_journal.h"
 #include "bitsweep/sweep.h"
 #include "convert.h"
 #include "samples.h"
@@ -285,10 +286,23 @@ void bind_result(nb::module_& m) {
           "first_samples"_a = AdaptiveOptions{}.first_samples);
 }
 
+void bind_score_journal(nb::module_& m) {
+  nb::class_<ScoreJournal>(m, "ScoreJournal",
+                           "Scores of a function of the user's own, kept in a run directory.")
+      .def(nb::init<const Simulation&, const std::filesystem::path&, const std::string&, bool>(),
+           "simulation"_a, "folder"_a, "identity"_a, "reuse"_a, nb::keep_alive<1, 2>())
+      .def("find", &ScoreJournal::find, "enabled"_a,
+           "Score with just the quantizers of these tensors enabled; None when not known.")
+      .def("put", &ScoreJournal::put, "enabled"_a, "score"_a)
+      .def("close", &ScoreJournal::close, "Lets other processes have the folder.")
+      .def("notes", &ScoreJournal::notes, "What the user should know, a sentence each.");
+}
+
 }  // namespace
 
 void bind_sweep(nb::module_& m) {
   bind_samples(m);
+  bind_score_journal(m);
 
   nb::class_<SweepGroup>(m, "SweepGroup", "A named set of quantizers that is switched on together.")
       .def(

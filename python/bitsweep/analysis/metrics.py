@@ -25,6 +25,11 @@ class SensitivityMetric:
         ``session -> float``: gets ``sim.session`` and returns a score.
     higher_is_worse : bool
         True when a larger score means more damage (perplexity, KL divergence), False for PSNR or accuracy.
+    identity : str, optional
+        Stands for function and data in a run directory: scores are kept under it and found again by it, so change it
+        whenever one of them changes ("accuracy 2, validation set of May"). Default: a hash of all that can be seen from
+        `eval_fn`: code, default arguments, enclosed and global variables, arrays, models, and the functions it calls.
+        Give it when the function reads files or a network, which cannot be seen, or holds something that cannot be read.
 
     Raises
     ------
@@ -42,6 +47,7 @@ class SensitivityMetric:
     name: str
     eval_fn: Callable[[Any], Any]
     higher_is_worse: bool = True
+    identity: str | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.eval_fn):

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bitsweep import _core
-from bitsweep._group_scores import score_groups
+from bitsweep._group_scores import Mode, ScoreSettings, score_groups
+from bitsweep.analysis.metrics import SensitivityMetric
 from bitsweep.errors import InvalidArgumentError, NotReadyError, error
 from bitsweep.progress import ProgressCallback, resolve
 from bitsweep.quantsim import QuantizationSimModel
@@ -21,6 +22,8 @@ def analyze_per_layer_sensitivity(
     eval_fn: Callable[[Any], Any],
     filename: str | os.PathLike[str] | None = None,
     *,
+    mode: Mode = "enable_one",
+    run_directory: str | os.PathLike[str] | None = None,
     progress: bool | ProgressCallback | None = None,
     num_threads: int = 0,
     reuse: bool = True,
@@ -32,10 +35,11 @@ def analyze_per_layer_sensitivity(
     sim : QuantizationSimModel
         Calibrated simulation; its switches are as before when the function ends, whichever way.
     eval_fn : callable
-        ``session -> float``, e.g. from ``make_psnr_eval_fn``.
+        ``session -> float``, e.g. from ``make_psnr_eval_fn``; or a :class:`SensitivityMetric`, which may have an
+        `identity` for the run directory.
     filename : path, optional
         Page to write; ``.html`` is added when missing, and the folder is made.
-    progress, num_threads, reuse
+    mode, run_directory, progress, num_threads, reuse
         As for ``analyze_per_quantizer_sensitivity``.
 
     Returns
@@ -69,14 +73,20 @@ def analyze_per_layer_sensitivity(
             "no operator has an enabled quantizer",
             "enable quantizers first",
         )
+    metric = eval_fn
+    if not isinstance(metric, SensitivityMetric):
+        metric = SensitivityMetric("score", eval_fn, higher_is_worse=False)
     scores = score_groups(
         sim,
         layers,
-        eval_fn,
-        higher_is_worse=False,
-        progress=resolve(progress),
-        num_threads=num_threads,
-        reuse=reuse,
+        metric,
+        ScoreSettings(
+            mode=mode,
+            progress=resolve(progress),
+            num_threads=num_threads,
+            reuse=reuse,
+            run_directory=run_directory,
+        ),
     )
     if filename is not None:
         path = Path(filename)

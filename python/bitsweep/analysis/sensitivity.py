@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from bitsweep import _core
-from bitsweep._group_scores import score_groups
+from bitsweep._group_scores import Mode, ScoreSettings, score_groups
 from bitsweep.analysis.metrics import SensitivityMetric
 from bitsweep.errors import NotReadyError, error
 from bitsweep.progress import ProgressCallback, resolve
@@ -19,6 +20,8 @@ def analyze_per_quantizer_sensitivity(
     metric: SensitivityMetric,
     group_fn: Callable[[str], str | None] | None = None,
     *,
+    mode: Mode = "enable_one",
+    run_directory: str | os.PathLike[str] | None = None,
     progress: bool | ProgressCallback | None = None,
     num_threads: int = 0,
     reuse: bool = True,
@@ -27,6 +30,7 @@ def analyze_per_quantizer_sensitivity(
 
     All quantizers are off but those of the group under test, so the score shows their damage to the float model. The
     switches of the quantizers are as before when the function ends, also after an exception or Ctrl-C. Encodings stay.
+    A group for which the metric raises, or returns NaN or no number, is left out and named in a warning.
 
     Metrics made by ``make_psnr_eval_fn`` and ``make_topk_logit_psnr_metric`` are computed by the engine itself, sample
     by sample for all groups at once. Any other function is called once per group with ``sim.session``; what lies in
@@ -37,10 +41,16 @@ def analyze_per_quantizer_sensitivity(
     sim : QuantizationSimModel
         Calibrated simulation.
     metric : SensitivityMetric
-        Scores a session. What it raises ends the sweep and reaches the caller.
+        Scores a session. What it raises reaches the caller only when it fails for each of the first groups.
     group_fn : callable, optional
         Quantizer name to group key. Quantizers with one key are enabled together; None leaves a quantizer off. Default:
         each enabled quantizer is a group of its own.
+    mode : {"enable_one", "disable_one", "cumulative"}
+        What is on while a group is scored: it alone, all enabled ones but it, or it and all groups before it.
+    run_directory : path, optional
+        Folder that keeps every score as soon as it is there. A sweep that was killed or stopped continues there and says
+        so (in the log of "bitsweep", and under the line of progress). Scores are found by content of model, encodings
+        and metric; see `identity` of :class:`SensitivityMetric` for what that is for a function of your own.
     progress : bool or callable, optional
         True draws a line with the time left, False is silent, None draws on a terminal only. A function gets an object
         with ``done, total, elapsed_s, remaining_s, worst, worst_score``; it returns something true to stop early.
@@ -52,14 +62,16 @@ def analyze_per_quantizer_sensitivity(
     Returns
     -------
     dict of str to float
-        Group key to score, most sensitive first; equal scores keep the order of the quantizers.
+        Group key to score, most sensitive first (of a cumulative sweep: in the order of the steps); equal scores keep
+        the order of the quantizers.
 
     Raises
     ------
     RuntimeError
-        When no enabled quantizer is left to analyse, or one is not calibrated.
+        When no enabled quantizer is left to analyse, one is not calibrated, or another process uses the run directory.
     ValueError
-        When the metric returns no number, or NaN.
+        When the metric returns no number, or NaN, for each of the first groups; or, with a run directory, when its
+        function holds something that cannot be read and it has no `identity`.
 
     Examples
     --------
@@ -72,17 +84,23 @@ def analyze_per_quantizer_sensitivity(
             f"analyze_per_quantizer_sensitivity: a SensitivityMetric is needed, not {type(metric).__name__}; "
             "wrap the function: SensitivityMetric(name, eval_fn, higher_is_worse)"
         )
-    groups = _groups(sim, group_fn)
     scores = score_groups(
         sim,
-        groups,
-        metric.eval_fn,
-        higher_is_worse=metric.higher_is_worse,
-        progress=resolve(progress),
-        num_threads=num_threads,
-        reuse=reuse,
+        _groups(sim, group_fn),
+        metric,
+        ScoreSettings(
+            mode=mode,
+            progress=resolve(progress),
+            num_threads=num_threads,
+            reuse=reuse,
+            run_directory=run_directory,
+        ),
     )
-    return dict(sorted(scores.items(), key=lambda item: -metric.sensitivity_score(item[1])))
+    if mode == "cumulative":
+        return scores
+    # Without a sensitive group the rest is better.
+    sign = -1.0 if mode == "enable_one" else 1.0
+    return dict(sorted(scores.items(), key=lambda item: sign * metric.sensitivity_score(item[1])))
 
 
 def _groups(
