@@ -25,7 +25,7 @@ constexpr std::size_t kExternalBytesMin = 1024;
 // A page: lets readers map a tensor by itself. Small tensors are only aligned for vector loads.
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kSmallAlignment = 64;
-constexpr std::size_t kPageAlignedFrom = 64 * 1024;
+constexpr std::size_t kPageAlignedFrom = 65'536;
 
 std::size_t data_bytes(const onnx::TensorProto& tensor) {
   return tensor.data_type() == onnx::TensorProto::STRING ? 0 : graph::required_bytes(tensor);

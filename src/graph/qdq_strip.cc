@@ -110,7 +110,7 @@ class Stripper {
   }
 
   Tensor scale_of(const Node& node, TensorId t) {
-    const Tensor value = graph_.static_value(t);
+    Tensor value = graph_.static_value(t);
     if (value.defined()) return value;
     const int producer = info(t).producer;
     if (producer < 0 || !is_linear(graph_.node(producer), "DequantizeLinear"))
@@ -454,7 +454,7 @@ std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
     for (std::size_t i = 0; i < result.size(); ++i) {
       T value;
       std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
-      result[i] = static_cast<std::int64_t>(value);
+      result[i] = static_cast<std::int64_t>(+value);  // promoted first: an int8 is no character
     }
   };
   switch (tensor.type()) {

@@ -15,7 +15,6 @@ namespace {
 using graph::LinearLayer;
 using graph::ModelEdit;
 using graph::Refusal;
-using graph::StaticParameter;
 
 constexpr float kDefaultEpsilon = 1e-5F;
 

@@ -51,7 +51,7 @@ Key content_of(const std::vector<Tensor>& outputs) {
 }
 
 std::string size_text(std::int64_t bytes) {
-  constexpr std::int64_t kMega = 1000 * 1000;
+  constexpr std::int64_t kMega = 1'000'000;
   return std::to_string(bytes / kMega) + " MB";
 }
 
