@@ -45,7 +45,7 @@ python: setup .venv/.bitsweep-installed ## install the Python package into .venv
 # name that CMake gives it by default; by another name the cache would not know its own objects.
 .venv/.bitsweep-installed: $(PYTHON_BUILD_INPUTS) | setup
 	@echo "building the Python package"
-	@CC="$${CC:-cc}" CXX="$${CXX:-c++}" pip install --quiet --no-build-isolation --no-deps --editable . -Ccmake.define.BITSWEEP_WERROR=$(WERROR)
+	@CC="$${CC:-cc}" CXX="$${CXX:-c++}" pip install --quiet --no-build-isolation --no-deps --editable . --config-settings=cmake.define.BITSWEEP_WERROR=$(WERROR)
 	@touch $@
 
 # Passed tests take a line each that nobody reads; failures and the closing lines stay.
