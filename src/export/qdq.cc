@@ -99,7 +99,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     if (info.uses.empty() && !info.is_output) continue;  // nobody reads it
     if (!entry.format.needs_encoding()) {
       // A cast has no pair, but stored values can be rounded once and for all.
-      if (entry.parameter && info.producer < 0 && info.is_static) {
+      if (entry.parameter && info.is_static) {
         graph::QdqSite site;
         site.tensor = id;
         site.value = rounded(*simulation.quantizer(entry.name), graph.static_value(id));
@@ -108,7 +108,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
       continue;
     }
     opset = std::max(opset, exporting::required_opset(entry, info.type));
-    const Tensor value = info.producer < 0 ? graph.static_value(id) : Tensor();
+    const Tensor value = graph.static_value(id);
     graph::QdqSite site =
         exporting::qdq_site(entry, info.type, value.defined() ? value.shape() : Shape());
     site.tensor = id;

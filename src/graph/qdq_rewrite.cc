@@ -53,7 +53,7 @@ class Rewriter {
     set_imports();
     add_source_pairs(graph);
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add_node(static_cast<int>(n), graph);
-    raise_opset(impl_->proto, opset);
+    raise_opset(impl_->proto, opset, facts());
     impl_->proto.set_producer_name("bitsweep");
     impl_->proto.clear_producer_version();
     return Model(std::move(impl_));
@@ -61,6 +61,17 @@ class Rewriter {
 
  private:
   const std::string& name_of(TensorId t) const { return graph_.tensor(t).name; }
+
+  // By names of the written model: readers of a quantized graph input know it by another one.
+  TensorFacts facts() const {
+    Renames originals;
+    for (const auto& [original, name] : renames_) originals.emplace(name, original);
+    return [this, originals = std::move(originals)](const std::string& name) {
+      const auto renamed = originals.find(name);
+      const TensorId t = graph_.find(renamed == originals.end() ? name : renamed->second);
+      return t == kAbsent ? nullptr : &graph_.tensor(t);
+    };
+  }
 
   // Views without an owner point into strings of the original message.
   void owner_of_strings() {
@@ -108,13 +119,34 @@ class Rewriter {
     write_computed(tensor.type, tensor.shape, tensor.make, name, to, &impl_->stored);
   }
 
+  // Instead of a Constant node or a sparse initializer.
+  onnx::TensorProto* make_initializer(const QdqSite& site, onnx::GraphProto& graph) {
+    const std::string& name = name_of(site.tensor);
+    if (const int producer = graph_.tensor(site.tensor).producer; producer >= 0) {
+      replaced_nodes_.insert(producer);
+    } else {
+      auto* sparse = graph.mutable_sparse_initializer();
+      for (int i = sparse->size(); i-- > 0;) {
+        if (sparse->Get(i).values().name() == name) sparse->DeleteSubrange(i, 1);
+      }
+    }
+    onnx::TensorProto* initializer = graph.add_initializer();
+    if (site.value.defined() || site.codes.defined()) {
+      initializer->set_name(name);
+    } else {
+      write_tensor(graph_.static_value(site.tensor), name, initializer);
+    }
+    return initializer;
+  }
+
   void add_source_pairs(onnx::GraphProto& graph) {
     for (const auto& [tensor, site] : sites_) {
-      if (graph_.tensor(tensor).producer >= 0) continue;
+      const TensorInfo& info = graph_.tensor(tensor);
+      if (info.producer >= 0 && !info.is_static) continue;
       const std::string& name = name_of(tensor);
       onnx::TensorProto* initializer = find_initializer(graph, name);
+      if (initializer == nullptr && info.is_static) initializer = make_initializer(*site, graph);
       if (!site->scale.defined()) {
-        if (initializer == nullptr) continue;  // stored sparsely: stays as it is
         initializer->Clear();
         write(site->value, name, initializer);
         continue;
@@ -145,6 +177,7 @@ class Rewriter {
   }
 
   void add_node(int index, onnx::GraphProto& graph) {
+    if (replaced_nodes_.count(index) > 0) return;
     onnx::NodeProto* node = graph.add_node();
     *node = *data_.nodes[static_cast<std::size_t>(index)];
     node->set_name(graph_.node(index).name);
@@ -262,6 +295,7 @@ class Rewriter {
   std::shared_ptr<Model::Impl> impl_;
   std::map<TensorId, const QdqSite*> sites_;
   Renames renames_;
+  std::set<int> replaced_nodes_;  // Constant nodes that became initializers
   std::set<std::string> node_names_;
 };
 
