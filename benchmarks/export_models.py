@@ -1,78 +1,146 @@
-"""Quantizes real models, and shows whether the written files are what was simulated.
+"""Exports real models in many precisions, and shows whether the written files are what was simulated.
 
-    python benchmarks/export_models.py MODELS [--bits W8A8 W4A16 ...] [--samples N]
+    python benchmarks/export_models.py --models FOLDER [NAMES] [--precisions W8A8 W4A16 ...] [--samples N]
 
-MODELS is a folder of folders with model.onnx and calib.npz. One row per model and widths: levels of optimizations with
-which ONNX Runtime loads the file, steps between simulation and file without and with optimizations, latencies. Exit code
-1 when a file does not load or, without optimizations, differs by more than one step of an output.
+FOLDER holds folders with model.onnx and calib.npz. One row per model and precision: levels of optimizations with which
+ONNX Runtime loads the file; steps of an output between the file without optimizations and the plain simulation (the same
+computation: has to be at most 1), between it and the usual run of the simulation, and between the optimized file and
+that; whether the file, read back, simulates the very bits; latencies. Exit code 1 when a file does not load, or does not
+do what was simulated.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
+import onnx
+from bench_models import BenchModel, add_arguments, find
+
+import bitsweep
+from bitsweep import QuantizationSimModel
+from bitsweep.quantsim import set_blockwise_quantization_for_weights, set_lpbq_for_params
+
+PRODUCTS = ("Conv", "Gemm", "MatMul")
+BLOCK = 16
+
+
+def blocks(sim: QuantizationSimModel) -> None:
+    set_blockwise_quantization_for_weights(sim, PRODUCTS, 4, True, BLOCK)
+
+
+def lpbq(sim: QuantizationSimModel) -> None:
+    set_lpbq_for_params(sim, 4, BLOCK, op_types=PRODUCTS)
+
+
+# Arguments of the simulation, and what is changed before its calibration.
+PRECISIONS: dict[str, tuple[dict[str, str], Callable[[QuantizationSimModel], None] | None]] = {
+    "W8A8": ({}, None),
+    "W4A8": ({"param_type": "int4"}, None),
+    "W8A16": ({"activation_type": "int16"}, None),
+    "W4A16": ({"param_type": "int4", "activation_type": "int16"}, None),
+    "blocks": ({"activation_type": "int16"}, blocks),
+    "LPBQ": ({"activation_type": "int16"}, lpbq),
+    "float8": ({"param_type": "float8e4m3fn", "activation_type": "float8e4m3fn"}, None),
+    "float16": ({"param_type": "float16", "activation_type": "float16"}, None),
+}
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("models", type=Path, help="folder of folders with model.onnx and calib.npz")
-    parser.add_argument("--bits", nargs="+", default=["W8A8", "W4A16"])
+    add_arguments(parser)
+    parser.add_argument("--precisions", nargs="+", default=["W8A8", "W4A16"], choices=PRECISIONS)
     parser.add_argument("--samples", type=int, default=4)
-    parser.add_argument("--only", nargs="*", help="names of models")
-    parser.add_argument("--rules", default="default")
+    parser.add_argument("--latency-runs", type=int, default=0)
+    parser.add_argument("--target", default="onnx", help="target profile of the export")
     return parser.parse_args()
 
 
-def steps(found: dict, tested: str) -> float:
-    rows = [
-        a for a in found["agreements"] if a["reference"] == "simulation" and a["tested"] == tested
-    ]
-    return max((float(a["max_steps"]) for a in rows), default=float("nan"))
+def samples(model: BenchModel, count: int) -> list[dict]:
+    """Inputs that the file does not have (states of recurrent networks) are zeros."""
+    proto = onnx.load(model.folder / "model.onnx", load_external_data=False)
+    constants = {i.name for i in proto.graph.initializer}
+    feeds: list[dict] = []
+    with np.load(model.folder / "calib.npz") as arrays:
+        for row in range(min(count, min(len(arrays[n]) for n in arrays.files))):
+            feed = {}
+            for value in proto.graph.input:
+                if value.name in constants:
+                    continue
+                dims = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
+                dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+                if value.name not in arrays.files:
+                    feed[value.name] = np.zeros(dims, dtype)
+                    continue
+                sample = arrays[value.name][row]
+                feed[value.name] = (sample if sample.ndim == len(dims) else sample[None]).astype(dtype)  # fmt: skip
+            feeds.append(feed)
+    return feeds
 
 
-def row(folder: Path, bits: str, args: argparse.Namespace) -> bool:
+def steps(found: bitsweep._core.VerifyResult, reference: str, tested: str) -> float:
+    rows = [a for a in found.agreements if (a.reference, a.tested) == (reference, tested)]
+    return max((a.max_steps for a in rows), default=float("nan"))
+
+
+def same_bits_read_back(sim: QuantizationSimModel, feeds: list[dict]) -> bool:
+    """Without biases in 32 bits, which the simulation has in float."""
+    again = QuantizationSimModel.from_onnx_qdq(sim.to_onnx_qdq(prequantize_constants=True))
+    return all(
+        np.asarray(want).tobytes() == np.asarray(got).tobytes()
+        for feed in feeds
+        for want, got in zip(sim.session.run(None, feed), again.session.run(None, feed), strict=True)
+    )  # fmt: skip
+
+
+def row(model: BenchModel, precision: str, args: argparse.Namespace) -> bool:
+    feeds = samples(model, args.samples)
+    options, change = PRECISIONS[precision]
+    sim = QuantizationSimModel(str(model.folder / "model.onnx"), **options)
+    if change is not None:
+        change(sim)
+    sim.compute_encodings(feeds[: args.calibration])
     with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [sys.executable, "-m", "bitsweep", "quantize", folder / "model.onnx", "--data", folder / "calib.npz", "-o",
-             Path(scratch, "q.onnx"), "--bits", bits, "--samples", str(args.samples), "--rules", args.rules, "--json"],
-            capture_output=True, text=True, check=False)  # fmt: skip
-    if not done.stdout.strip():
-        print(f"{folder.name:16}{bits:8}{done.stderr.strip().splitlines()[-1]}", flush=True)
-        return False
-    found = json.loads(done.stdout)
-    loads = sum(check["loads"] for check in found["loads"])
-    first = found["first_disagreement"] or found["first_half_step"]
-    latency = found["latency_ms"]
+        path = Path(scratch, "q.onnx")
+        bitsweep._core.to_onnx_qdq(
+            sim.native, integer_weights=True, int32_bias=True, profile=args.target
+        ).save(path)
+        found = sim.verify(path, feeds, latency_runs=args.latency_runs)
+    same = same_bits_read_back(sim, feeds)
+    loads = sum(check.loads for check in found.loads)
+    first = found.first_disagreement
     print(
-        f"{folder.name:16}{bits:8}{loads} of 4{steps(found, 'qdq'):11.3g}{steps(found, 'qdq optimized'):11.3g}"
-        f"{latency['float']:10.2f}{latency['qdq']:10.2f}  {'passed' if found['passed'] else 'FAILED'}"
-        + (
-            f"  first: {first['tensor']} {100 * first['share']:.2g} % of its values"
-            if first
-            else ""
-        )
-        + "".join(f"  {p}" for p in found["problems"][:1])
-        + "".join(f"  {c['reason']}" for c in found["loads"] if not c["loads"]),
+        f"{model.name:15}{precision:9}{loads} of 4{steps(found, 'plain simulation', 'qdq'):9.3g}"
+        f"{steps(found, 'simulation', 'qdq'):9.3g}{steps(found, 'simulation', 'qdq optimized'):9.3g}"
+        f"  {'bits' if same else 'DIFFERS':8}{found.float_ms:9.2f}{found.qdq_ms:9.2f}  "
+        f"{'passed' if found.passed else 'FAILED'}"
+        + (f"  first: {first.tensor} by {first.max_steps:.3g} steps" if first else "")
+        + "".join(f"  {text}" for text in [*found.problems[:1], *found.notes[:1]])
+        + "".join(f"  {c.reason}" for c in found.loads if not c.loads),
         flush=True,
     )
-    return bool(found["passed"])
+    return found.passed and same
 
 
 def main() -> int:
     args = arguments()
-    print(f"{'model':16}{'bits':8}{'loads':6}{'off':>11}{'all':>11}{'float ms':>10}{'qdq ms':>10}")
+    print(
+        f"{'model':15}{'formats':9}{'loads':6}{'plain':>9}{'usual':>9}{'all':>9}  {'again':8}{'float ms':>9}{'qdq ms':>9}"
+    )
     good = True
-    for folder in sorted(p.parent for p in args.models.glob("*/model.onnx")):
-        if args.only and folder.name not in args.only:
-            continue
-        for bits in args.bits:
-            good = row(folder, bits, args) and good
+    for model in find(args):
+        for precision in args.precisions:
+            try:
+                good = row(model, precision, args) and good
+            except bitsweep.Error as refusal:
+                print(f"{model.name:15}{precision:9}{refusal}", flush=True)
+                good = False
     return 0 if good else 1
 
 

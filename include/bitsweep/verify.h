@@ -30,8 +30,11 @@ struct LoadCheck {
 /// Two runs of the same samples, compared at one output; the worst sample counts.
 struct Agreement {
   std::string output;
-  std::string reference;  ///< "float" or "simulation"
-  std::string tested;     ///< "simulation", "qdq" (no optimizations) or "qdq optimized"
+  /// "float"; "simulation" (Simulation::run()); or "plain simulation": computed as a runtime
+  /// without optimizations computes the exported model, operator by operator, with biases in 32
+  /// bits where the file has them and half steps rounded to even.
+  std::string reference;
+  std::string tested;  ///< "simulation", "qdq" (no optimizations) or "qdq optimized"
   double max_difference = 0.0;
   /// In steps of the output's grid; of an output without one: in 255ths of its range.
   double max_steps = 0.0;
@@ -40,7 +43,7 @@ struct Agreement {
   double top1_agreement = 1.0;
 };
 
-/// A tensor whose exported grid does not do what its quantizer does with the same values.
+/// A tensor that the exported model computes in another way than the plain simulation.
 struct Disagreement {
   std::string tensor;
   double max_difference = 0.0;
@@ -51,20 +54,20 @@ struct Disagreement {
 
 struct VerifyResult {
   std::vector<std::string> problems;  ///< what the checks of the file found, a sentence each
+  std::vector<std::string> notes;     ///< what else one should know, a sentence each
   std::vector<LoadCheck> loads;
   std::vector<Agreement> agreements;
-  /// First tensor of the model that differs by more than `max_steps`: the export is wrong.
+  /// First tensor of the model that differs by more than `max_steps`, in the sample whose outputs
+  /// differ most; found by bisection. Only when an output differs.
   std::optional<Disagreement> first_disagreement;
-  /// First tensor with values between two codes that round the other way: QuantizeLinear rounds
-  /// half steps to even, the simulation upwards. Behind it both may differ by more than a step.
-  std::optional<Disagreement> first_half_step;
   std::int64_t num_samples = 0;
   double float_ms = 0.0;  ///< median latency of one run, all optimizations; 0: not measured
   double qdq_ms = 0.0;
 
-  /// No problem; loads at every level; without optimizations every output is within `max_steps` of
-  /// the simulation, or each tensor by itself is, and the difference of the outputs, which comes
-  /// from half steps alone, is smaller than the one between float model and simulation.
+  /// No problem; loads at every level; every output of the file, run without optimizations, is
+  /// within `max_steps` of the plain simulation in every sample. Simulation::run() may differ by
+  /// more: its sums run in another order and half steps go up, and a code that rounds to the other
+  /// side moves everything behind it.
   bool passed = false;
 };
 

@@ -137,6 +137,7 @@ class ExportMethods:
         inputs: Iterable[Feed],
         *,
         max_steps: float = 1.0,
+        latency_runs: int = 10,
     ) -> _core.VerifyResult:
         """Runs a QDQ model of this simulation in ONNX Runtime and compares it with the simulation.
 
@@ -147,7 +148,10 @@ class ExportMethods:
         inputs : iterable of dict
             Samples.
         max_steps : float
-            Steps by which an output may differ, without optimizations, and still pass.
+            Steps by which an output may differ, without optimizations, from the simulation computed in the same way
+            ("plain simulation") and still pass.
+        latency_runs : int
+            Runs that measure the latency of the float and of the QDQ model; 0: none.
 
         Returns
         -------
@@ -161,7 +165,13 @@ class ExportMethods:
         """
         check_iterable(inputs, "verify")
         with as_file(qdq_model) as path:
-            return _core.verify_simulation(self._simulation, path, inputs, max_steps=max_steps)
+            return _core.verify_simulation(
+                self._simulation,
+                path,
+                inputs,
+                max_steps=max_steps,
+                num_latency_runs=latency_runs,
+            )
 
     def set_and_freeze_param_encodings(
         self, encoding_path: str | os.PathLike[str] | Mapping[str, Any]

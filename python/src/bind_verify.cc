@@ -50,7 +50,7 @@ void bind_verify(nb::module_& m) {
       .def_ro("sqnr_db", &Agreement::sqnr_db)
       .def_ro("top1_agreement", &Agreement::top1_agreement);
   nb::class_<Disagreement>(m, "Disagreement",
-                           "A tensor whose exported grid does not do what its quantizer does.")
+                           "A tensor that the exported model computes in another way.")
       .def_ro("tensor", &Disagreement::tensor)
       .def_ro("max_difference", &Disagreement::max_difference)
       .def_ro("max_steps", &Disagreement::max_steps)
@@ -58,10 +58,10 @@ void bind_verify(nb::module_& m) {
       .def_ro("sample", &Disagreement::sample);
   nb::class_<VerifyResult>(m, "VerifyResult", "What a check of an exported model found.")
       .def_ro("problems", &VerifyResult::problems)
+      .def_ro("notes", &VerifyResult::notes)
       .def_ro("loads", &VerifyResult::loads)
       .def_ro("agreements", &VerifyResult::agreements)
       .def_ro("first_disagreement", &VerifyResult::first_disagreement)
-      .def_ro("first_half_step", &VerifyResult::first_half_step)
       .def_ro("num_samples", &VerifyResult::num_samples)
       .def_ro("float_ms", &VerifyResult::float_ms)
       .def_ro("qdq_ms", &VerifyResult::qdq_ms)

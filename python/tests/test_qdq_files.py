@@ -85,6 +85,92 @@ class TestVerify:
         assert result.passed
         onnx.checker.check_model(onnx.load(tmp_path / "q.onnx"), full_check=True)
 
+    @pytest.mark.parametrize("kind", ["weight", "bias", "other operator"])
+    def test_finds_the_first_tensor_of_a_broken_file(self, cnn, sim, kind):
+        model = sim.to_onnx_qdq(prequantize_constants=True, export_int32_bias=True)
+        first = break_second_layer(model, kind)
+        result = sim.verify(model, cnn.feeds, latency_runs=0)
+        assert not result.passed
+        assert result.first_disagreement is not None
+        assert result.first_disagreement.tensor == first
+        assert result.first_disagreement.max_steps > 1
+
+    def test_meets_the_simulation_where_weights_come_from_constant_nodes(self, cnn):
+        model = onnx.ModelProto()
+        model.CopyFrom(cnn.model)
+        constants = [
+            onnx.helper.make_node("Constant", [], [i.name], name=f"make {i.name}", value=i)
+            for i in model.graph.initializer
+        ]
+        nodes = [*constants, *model.graph.node]
+        del model.graph.initializer[:], model.graph.node[:]
+        model.graph.node.extend(nodes)
+        again = QuantizationSimModel(model)
+        again.compute_encodings(cnn.feeds)
+        qdq = again.to_onnx_qdq(prequantize_constants=True, export_int32_bias=True)
+        assert onnx.TensorProto.INT32 in {i.data_type for i in qdq.graph.initializer}
+        assert again.verify(qdq, cnn.feeds, latency_runs=0).passed
+
+    @pytest.mark.parametrize("opset", [9, 11])
+    def test_old_opsets_are_converted(self, tmp_path, opset):
+        model = old_network(opset)
+        feeds = [{"x": np.random.default_rng(i).normal(size=(1, 3, 4, 4)).astype(np.float32)} for i in range(2)]  # fmt: skip
+        result = bitsweep.quantize(model, feeds, tmp_path / "q.onnx", param_type="int4")
+        assert result is not None
+        assert result.passed
+        written = onnx.load(tmp_path / "q.onnx")
+        onnx.checker.check_model(written, full_check=True)
+        assert written.opset_import[0].version == 21
+
+
+def break_second_layer(model, kind):
+    """Changes an exported model; returns the tensor that is the first to show it."""
+    if kind == "other operator":
+        relu = [node for node in model.graph.node if node.op_type == "Relu"][1]
+        relu.op_type = "Abs"
+        return relu.output[0].removesuffix("_float")
+    made = {node.output[0]: node for node in model.graph.node}
+    layer = [node for node in model.graph.node if node.op_type == "Conv"][1]
+    tensor = layer.input[1 if kind == "weight" else 2]
+    stored = next(i for i in model.graph.initializer if i.name == made[tensor].input[0])
+    stored.CopyFrom(
+        onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(stored) // 4, stored.name)
+    )
+    return tensor
+
+
+def old_network(opset):
+    """Operators that newer opsets say in another way, and a Softmax over all axes but the first."""
+    make = onnx.helper.make_node
+    random = np.random.default_rng(3)
+    weight = random.normal(size=(4, 3, 1, 1)).astype(np.float32)
+    nodes = [
+        make("Conv", ["x", "w"], ["a"], name="conv"),
+        make("Softmax", ["a"], ["s"], name="softmax", axis=1),
+        make("ReduceSum", ["s"], ["r"], name="sum", axes=[1]),
+        make("Squeeze", ["r"], ["q"], name="squeeze", axes=[1]),
+    ]
+    if opset < 11:
+        nodes += [
+            make("Clip", ["a"], ["c"], name="clip", min=-1.0, max=1.0),
+            make("Upsample", ["c", "scales"], ["u"], name="up", mode="nearest"),
+            make("Slice", ["u"], ["y"], name="slice", starts=[1], ends=[7], axes=[2]),
+        ]
+    else:
+        nodes += [make("Identity", ["a"], ["y"], name="same")]
+    inputs = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 4, 4])]
+    shapes = {"y": [1, 4, 6, 8] if opset < 11 else [1, 4, 4, 4], "q": [1, 4, 4]}
+    outputs = [
+        onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in shapes.items()
+    ]
+    weights = [onnx.numpy_helper.from_array(weight, "w")]
+    if opset < 11:
+        weights.append(onnx.numpy_helper.from_array(np.float32([1, 1, 2, 2]), "scales"))
+    graph = onnx.helper.make_graph(nodes, "old", inputs, outputs, weights)
+    return onnx.helper.make_model(
+        graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=4
+    )
+
 
 class TestOrtOverrides:
     def test_pass_the_check_of_onnx_runtime(self, sim):

@@ -51,16 +51,11 @@ std::string verify_text(const VerifyResult& result) {
         fmt::format("optimizations {:<9}{}\n", check.level, check.loads ? "loads" : check.reason);
   }
   for (const std::string& problem : result.problems) text += fmt::format("problem  {}\n", problem);
+  for (const std::string& note : result.notes) text += fmt::format("note     {}\n", note);
   if (result.first_disagreement) {
     const Disagreement& d = *result.first_disagreement;
     text += fmt::format("wrong    \"{}\" differs by {:.3g} steps ({:.3g}) in sample {}\n", d.tensor,
                         d.max_steps, d.max_difference, d.sample);
-  }
-  if (result.first_half_step) {
-    const Disagreement& d = *result.first_half_step;
-    text += fmt::format(
-        "rounding half steps go the other way first in \"{}\": {:.2g} % of its values\n", d.tensor,
-        100.0 * d.share);
   }
   if (result.qdq_ms > 0.0) {
     text += fmt::format("latency  float {:.3g} ms, qdq {:.3g} ms ({:.2f}x)\n", result.float_ms,
@@ -76,10 +71,10 @@ std::string verify_json(const VerifyResult& result) {
       {"passed", result.passed},
       {"samples", result.num_samples},
       {"problems", result.problems},
+      {"notes", result.notes},
       {"loads", nlohmann::ordered_json::array()},
       {"agreements", nlohmann::ordered_json::array()},
       {"first_disagreement", nullptr},
-      {"first_half_step", nullptr},
       {"latency_ms", {{"float", result.float_ms}, {"qdq", result.qdq_ms}}}};
   for (const LoadCheck& check : result.loads)
     out["loads"].push_back(
@@ -95,7 +90,6 @@ std::string verify_json(const VerifyResult& result) {
   }
   if (result.first_disagreement)
     out["first_disagreement"] = disagreement_json(*result.first_disagreement);
-  if (result.first_half_step) out["first_half_step"] = disagreement_json(*result.first_half_step);
   return out.dump(2) + "\n";
 }
 

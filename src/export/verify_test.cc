@@ -39,10 +39,10 @@ class Feeds : public SampleSource {
   std::size_t at_ = 0;
 };
 
-Model chain() {
+Model chain(std::uint64_t seed = 2) {
   ModelBuilder m;
   m.opset(13).input("x", {1, 8});
-  m.random("w1", {8, 8}, 1).random("w2", {8, 8}, 2).random("w3", {8, 4}, 3);
+  m.random("w1", {8, 8}, 1).random("w2", {8, 8}, seed).random("w3", {8, 4}, 3);
   m.node("a = MatMul(x, w1)").node("b = MatMul(a, w2)").node("y = MatMul(b, w3)").output("y");
   return m.model();
 }
@@ -69,7 +69,7 @@ TEST_F(Verify, PassesForWhatWasExported) {
   EXPECT_EQ(result.num_samples, 3);
   ASSERT_EQ(result.loads.size(), 4U);
   for (const LoadCheck& check : result.loads) EXPECT_TRUE(check.loads) << check.reason;
-  EXPECT_EQ(result.agreements.size(), 4U);
+  EXPECT_EQ(result.agreements.size(), 5U);
   EXPECT_FALSE(result.first_disagreement);
   EXPECT_GT(result.qdq_ms, 0.0);
 }
@@ -103,6 +103,45 @@ TEST_F(Verify, NamesTheFirstTensorThatDisagrees) {
   ASSERT_TRUE(result.first_disagreement);
   EXPECT_EQ(result.first_disagreement->tensor, "b");
   EXPECT_GT(result.first_disagreement->max_difference, 0.0);
+}
+
+TEST_F(Verify, NamesAWeightThatIsNotTheSimulations) {
+  const Model model = chain();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 2));
+  Simulation other(chain(7));
+  calibrate(other, samples(model, 2));
+  to_onnx_qdq(other, {.integer_weights = true}).save(folder_ / "q.onnx");
+  Feeds feeds(samples(model, 2));
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_FALSE(result.passed);
+  ASSERT_TRUE(result.first_disagreement);
+  EXPECT_EQ(result.first_disagreement->tensor, "w2");
+  EXPECT_GT(result.first_disagreement->max_steps, 1.0);
+  EXPECT_GT(result.first_disagreement->share, 0.5);
+}
+
+TEST_F(Verify, RoundsHalfStepsAsTheFileDoes) {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 4});
+  m.node("y = Relu(x)").output("y");
+  const Model model = m.model();
+  Simulation sim(model);
+  for (const std::string& name : sim.activation_names()) {
+    sim.quantizer(name)->load_encoding(
+        {.format = Format::integer(8),
+         .granularity = {},
+         .grid = {},
+         .cells = {{.min = 0.0, .max = 255.0, .delta = 1.0, .offset = 0.0}}});
+  }
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  Feeds feeds({{{"x", tensor({1, 4}, std::vector<float>{0.5F, 1.5F, 2.5F, 3.5F})}}});
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_TRUE(result.passed);
+  EXPECT_EQ(result.agreements[0].reference, "plain simulation");
+  EXPECT_EQ(result.agreements[0].max_steps, 0.0);
+  EXPECT_EQ(result.agreements[1].reference, "simulation");
+  EXPECT_EQ(result.agreements[1].max_steps, 1.0);
 }
 
 TEST_F(Verify, SaysWhatIsWrongWithTheFile) {

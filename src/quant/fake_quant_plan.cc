@@ -10,6 +10,7 @@
 
 #include "bitsweep/error.h"
 #include "quant/formats/float8.h"
+#include "quant/kernels/quantize_linear.h"
 
 namespace bitsweep {
 namespace {
@@ -26,8 +27,11 @@ constexpr std::int64_t kChunk = 1024;
 
 }  // namespace
 
-FakeQuantPlan::FakeQuantPlan(const Encoding& encoding)
-    : format_(encoding.format), granularity_(encoding.granularity), grid_(encoding.grid) {
+FakeQuantPlan::FakeQuantPlan(const Encoding& encoding, Rounding rounding)
+    : format_(encoding.format),
+      rounding_(rounding),
+      granularity_(encoding.granularity),
+      grid_(encoding.grid) {
   if (!format_.needs_encoding())
     refuse("format " + format_.name() + " takes no encoding", "drop the encoding");
   if (!format_.is_integer()) float8_ = float8_layout(format_.kind);
@@ -148,23 +152,32 @@ void FakeQuantPlan::process(const GridLayout& layout, const float* in, float* ou
 
 void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
                                      std::size_t cell) const {
-  if (format_.is_integer()) {
-    kernels::kernels().fake_quant(in, out, n,
-                                  {min_[cell], max_[cell], delta_[cell], offset_[cell]});
-  } else {
+  if (!format_.is_integer()) {
     kernels::kernels().float8(in, out, n, delta_[cell], float8_);
+    return;
   }
+  const kernels::FakeQuantFn function =
+      rounding_ == Rounding::kSimulation ? kernels::kernels().fake_quant : kernels::quantize_linear;
+  function(in, out, n, {min_[cell], max_[cell], delta_[cell], offset_[cell]});
 }
 
 void FakeQuantPlan::process_row(const float* in, float* out, std::size_t n,
                                 std::size_t first_cell) const {
-  if (format_.is_integer()) {
-    kernels::kernels().fake_quant_row(
-        in, out, n,
-        {&min_[first_cell], &max_[first_cell], &delta_[first_cell], &offset_[first_cell]});
-  } else {
-    kernels::kernels().float8_row(in, out, n, &delta_[first_cell], float8_);
+  process_cells(in, out, n,
+                {&min_[first_cell], &max_[first_cell], &delta_[first_cell], &offset_[first_cell]});
+}
+
+// One grid per element.
+void FakeQuantPlan::process_cells(const float* in, float* out, std::size_t n,
+                                  const kernels::AffineRow& grids) const {
+  if (!format_.is_integer()) {
+    kernels::kernels().float8_row(in, out, n, grids.delta, float8_);
+    return;
   }
+  const kernels::FakeQuantRowFn function = rounding_ == Rounding::kSimulation
+                                               ? kernels::kernels().fake_quant_row
+                                               : kernels::quantize_linear_row;
+  function(in, out, n, grids);
 }
 
 void FakeQuantPlan::process_short_runs(const float* in, float* out, std::int64_t n,
@@ -194,13 +207,8 @@ void FakeQuantPlan::process_short_runs(const float* in, float* out, std::int64_t
         left = run_length;
       }
     }
-    const auto length = static_cast<std::size_t>(count);
-    if (format_.is_integer()) {
-      kernels::kernels().fake_quant_row(in + done, out + done, length,
-                                        {min.data(), max.data(), delta.data(), offset.data()});
-    } else {
-      kernels::kernels().float8_row(in + done, out + done, length, delta.data(), float8_);
-    }
+    process_cells(in + done, out + done, static_cast<std::size_t>(count),
+                  {min.data(), max.data(), delta.data(), offset.data()});
     done += count;
   }
 }

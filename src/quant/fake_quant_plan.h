@@ -11,13 +11,19 @@
 
 namespace bitsweep {
 
+/// What happens to values between two codes of an integer grid.
+enum class Rounding {
+  kSimulation,      ///< half steps go up, as in the simulation everywhere
+  kQuantizeLinear,  ///< half steps go to the even code, as exported models compute
+};
+
 /// All that fake-quantizing a tensor needs, computed once: float32 grids and their order.
 /// Immutable, so that any number of threads may use one plan at the same time without a lock.
 class FakeQuantPlan {
  public:
   /// @throws Error(kInvalidArgument) when the number of cells does not fit the grid, or a scale is
   /// not positive.
-  explicit FakeQuantPlan(const Encoding& encoding);
+  explicit FakeQuantPlan(const Encoding& encoding, Rounding rounding = Rounding::kSimulation);
   /// A format without encoding: float16, bfloat16 or float32 (a copy).
   /// @throws Error(kInvalidArgument) for a format that needs an encoding.
   explicit FakeQuantPlan(const Format& format);
@@ -47,9 +53,12 @@ class FakeQuantPlan {
   void process_row(const float* in, float* out, std::size_t n, std::size_t first_cell) const;
   void process_short_runs(const float* in, float* out, std::int64_t n, std::int64_t first_cell,
                           std::int64_t column, std::int64_t run_length) const;
+  void process_cells(const float* in, float* out, std::size_t n,
+                     const kernels::AffineRow& grids) const;
   GridLayout layout(const Shape& shape) const;
 
   Format format_;
+  Rounding rounding_ = Rounding::kSimulation;
   Granularity granularity_;
   Shape grid_;
   kernels::Float8Layout float8_ = {};

@@ -289,5 +289,22 @@ TEST(GridShape, NamesTheProblem) {
             (Shape{2, 3, 1}));
 }
 
+TEST(FakeQuantPlan, RoundsToEvenAndSaturatesAsQuantizeLinearOnRequest) {
+  const Encoding grid{.format = Format::integer(8),
+                      .granularity = {},
+                      .grid = {},
+                      .cells = {{.min = -2.0, .max = 253.0, .delta = 1.0, .offset = -2.0}}};
+  const std::vector<float> x = {0.5F,  1.5F,   -0.5F,
+                                -9.0F, 999.0F, std::numeric_limits<float>::quiet_NaN()};
+  std::vector<float> up(x.size());
+  std::vector<float> even(x.size());
+  const Shape shape{static_cast<std::int64_t>(x.size())};
+  FakeQuantPlan(grid).apply(x.data(), up.data(), shape);
+  FakeQuantPlan(grid, Rounding::kQuantizeLinear).apply(x.data(), even.data(), shape);
+  EXPECT_EQ(std::vector<float>(up.begin(), up.end() - 1),
+            (std::vector<float>{1.0F, 2.0F, 0.0F, -2.0F, 253.0F}));
+  EXPECT_EQ(even, (std::vector<float>{0.0F, 2.0F, 0.0F, -2.0F, 253.0F, -2.0F}));
+}
+
 }  // namespace
 }  // namespace bitsweep

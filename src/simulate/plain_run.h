@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "simulate/engine.h"
+
+namespace bitsweep::simulate {
+
+struct PlainRunOptions {
+  Rounding rounding = Rounding::kQuantizeLinear;
+  /// Constants with another value than the simulation has: biases that are stored in 32 bits.
+  std::map<graph::TensorId, Tensor> constants{};
+  /// Tensors whose values run() gives; those behind their quantizer. Not constants.
+  std::vector<graph::TensorId> outputs{};
+};
+
+/// The simulation as a runtime without optimizations computes its export: operator by operator, on
+/// one thread, with the rounding of QuantizeLinear. Constants keep the rounding of the simulation,
+/// since they are stored rounded. Takes the quantizers as they are when it is made.
+class PlainRun {
+ public:
+  /// @throws Error(kNotReady) for an enabled quantizer without encoding.
+  PlainRun(const Engine& engine, const PlainRunOptions& options);
+
+  /// Values of the wanted tensors, in their order. @throws Error(kRuntime).
+  std::vector<Tensor> run(const Feed& feed) const;
+
+ private:
+  std::vector<std::string> input_names_;
+  bool has_nodes_ = false;
+  RunState state_;
+  std::unique_ptr<const Session> session_;
+};
+
+}  // namespace bitsweep::simulate
