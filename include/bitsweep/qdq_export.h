@@ -10,14 +10,19 @@
 
 namespace BITSWEEP_EXPORT bitsweep {
 
+/// How a simulation is written as a QDQ model.
 struct QdqOptions {
   /// Stores weights as integers with a DequantizeLinear. Otherwise they are stored as floats that
   /// lie on their grid, with a QuantizeLinear and a DequantizeLinear.
   bool integer_weights = false;
-  bool int32_bias = false;  ///< biases as int32 with scale = input scale * weight scale
-  bool loaded_bias =
-      false;  ///< int32 biases that were read from an encodings file, whatever int32_bias says
-  ActivationSign activation_sign = ActivationSign::kUnsigned;
+  /// Biases as int32 with scale = input scale * weight scale, raised where one would not fit.
+  bool int32_bias = false;
+  /// int32 biases that were read from an encodings file, whatever int32_bias says.
+  bool loaded_bias = false;
+  /// Parameters of more than 8 bits keep the values of the model, not those that were simulated:
+  /// for encodings that are written down without a simulation.
+  bool keep_constants = false;
+  ActivationSign activation_sign = ActivationSign::kUnsigned;  ///< of the codes of activations
   /// What the model is for: "onnx" (whatever the format says), "ort_cpu", "tensorrt" or "qnn_htp".
   std::string profile = "onnx";
 };

@@ -896,7 +896,7 @@ def load_ort_overrides(simulation: Simulation, text: str, strict: bool = True, d
 def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
     """Writes the encodings file and the float model."""
 
-def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
+def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
     """The model with QuantizeLinear and DequantizeLinear."""
 
 class ProfileNote:
@@ -954,7 +954,7 @@ class Agreement:
     def top1_agreement(self) -> float: ...
 
 class Disagreement:
-    """A tensor whose exported grid does not do what its quantizer does."""
+    """A tensor that the exported model computes in another way."""
 
     @property
     def tensor(self) -> str: ...
@@ -978,6 +978,9 @@ class VerifyResult:
     def problems(self) -> list[str]: ...
 
     @property
+    def notes(self) -> list[str]: ...
+
+    @property
     def loads(self) -> list[LoadCheck]: ...
 
     @property
@@ -985,9 +988,6 @@ class VerifyResult:
 
     @property
     def first_disagreement(self) -> Disagreement | None: ...
-
-    @property
-    def first_half_step(self) -> Disagreement | None: ...
 
     @property
     def num_samples(self) -> int: ...

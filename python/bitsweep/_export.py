@@ -408,6 +408,7 @@ def encodings_to_onnx_qdq(
         sim.native,
         integer_weights=prequantize_constants,
         loaded_bias=True,
+        keep_constants=True,
         activation_sign=_encodings_file.activation_sign(force_activation_as),
     )
     return ModelView(native).model

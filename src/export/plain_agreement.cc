@@ -242,7 +242,7 @@ class Bisection {
       if (encoding_of(name) != nullptr && constant == constants_.end())
         wanted = simulation_.quantizer(simulation_.effective_tensor(name))->fake_quant(raw);
       const Tensor stored = exported_.static_value(other);
-      const Disagreement here =
+      Disagreement here =
           compare(t, wanted, stored.defined() ? stored : exported_values({other}).front());
       if (here.max_steps > kConstantSteps && here.share > 0.0) return here;
     }

@@ -23,8 +23,8 @@ constexpr std::int64_t kFirstOpset = 10;  // of QuantizeLinear
 constexpr int kBiasBits = 32;
 
 // QuantizeLinear rounds exact half steps to even, the simulation upwards. A step of more than 8
-// bits is too small for that to show, so the values of constants stay as they are in the model;
-// those of parameters, too, where an encodings file and not a simulation is written down.
+// bits is too small for that to show, so constants that are no parameters stay as they are in the
+// model, as the reference leaves them.
 constexpr int kHalfStepsMatterUpTo = 8;
 
 graph::ComputedTensor rounded(const Quantizer& q, const Tensor& value) {
@@ -54,7 +54,8 @@ void place_static(const Simulation& simulation, const FileEntry& entry, const Te
     return;
   }
   const Quantizer& q = *simulation.quantizer(entry.name);
-  const bool keeps_value = (!entry.parameter || options.loaded_bias) && entry.format.is_integer() &&
+  const bool keeps_value = (!entry.parameter || options.keep_constants) &&
+                           entry.format.is_integer() &&
                            entry.format.bitwidth > kHalfStepsMatterUpTo;
   // A profile may have changed the grid: then nothing was simulated on it.
   const bool changed = q.encoding()->cells != entry.cells;

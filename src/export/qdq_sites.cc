@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -16,22 +17,38 @@
 namespace bitsweep::exporting {
 namespace {
 
-// Whole numbers as elements of a type of up to 32 bits; two to a byte below 8 bits, the first in
-// the low half.
-Tensor integer_tensor(DataType type, Shape shape, const std::vector<std::int64_t>& values) {
-  Tensor result = Tensor::allocate(type, std::move(shape));
-  auto* bytes = static_cast<std::uint8_t*>(result.mutable_data());
-  std::memset(bytes, 0, result.size_bytes());
-  const std::size_t bits = data_type_bits(type);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto code = static_cast<std::uint32_t>(values[i]);
-    if (bits == 4) {
-      bytes[i / 2] = static_cast<std::uint8_t>(bytes[i / 2] | ((code & 0xFU) << (i % 2 * 4)));
+// Writes whole numbers as elements of a type of up to 32 bits; two to a byte below 8 bits, the
+// first in the low half.
+class IntegerWriter {
+ public:
+  IntegerWriter(DataType type, Shape shape)
+      : tensor_(Tensor::allocate(type, std::move(shape))),
+        bytes_(static_cast<std::uint8_t*>(tensor_.mutable_data())),
+        bits_(data_type_bits(type)) {
+    std::memset(bytes_, 0, tensor_.size_bytes());
+  }
+
+  void put(std::size_t i, std::int64_t value) {
+    const auto code = static_cast<std::uint32_t>(value);
+    if (bits_ == 4) {
+      bytes_[i / 2] = static_cast<std::uint8_t>(bytes_[i / 2] | ((code & 0xFU) << (i % 2 * 4)));
     } else {
-      std::memcpy(bytes + i * bits / 8, &code, bits / 8);  // little-endian, as ONNX stores it
+      std::memcpy(bytes_ + i * bits_ / 8, &code, bits_ / 8);  // little-endian, as ONNX stores it
     }
   }
-  return result;
+
+  Tensor take() { return std::move(tensor_); }
+
+ private:
+  Tensor tensor_;
+  std::uint8_t* bytes_;
+  std::size_t bits_;
+};
+
+Tensor integer_tensor(DataType type, Shape shape, const std::vector<std::int64_t>& values) {
+  IntegerWriter writer(type, std::move(shape));
+  for (std::size_t i = 0; i < values.size(); ++i) writer.put(i, values[i]);
+  return writer.take();
 }
 
 Tensor scale_tensor(DataType type, Shape shape, const std::vector<double>& values) {
@@ -163,7 +180,7 @@ Tensor codes_of(const FileEntry& entry, const Tensor& values) {
       .block_axis = entry.block_size > 0 ? entry.block_axis : -1,
       .block_size = entry.block_size};
   const GridLayout layout(granularity, values.shape());
-  std::vector<std::int64_t> codes(x.size());
+  IntegerWriter codes(code_data_type(entry), values.shape());
   const bool is_float = !entry.format.is_integer();
   const std::int64_t least =
       is_float || !entry.signed_codes ? 0 : -(std::int64_t{1} << (entry.format.bitwidth - 1));
@@ -172,21 +189,21 @@ Tensor codes_of(const FileEntry& entry, const Tensor& values) {
       0, values.size(), [&](std::int64_t cell, std::int64_t first, std::int64_t count) {
         const auto index = static_cast<std::size_t>(cell);
         const std::int64_t zero = zero_point(entry, index);
-        // 32-bit codes need more digits than float32 has.
-        const double scale = entry.format.bitwidth == 32
-                                 ? entry.cells[index].delta
-                                 : static_cast<float>(entry.cells[index].delta);
+        const double exact = entry.cells[index].delta;
+        const auto scale = static_cast<float>(exact);
         for (std::int64_t i = first; i < first + count; ++i) {
-          const double steps = static_cast<double>(x[static_cast<std::size_t>(i)]) / scale;
-          std::int64_t& code = codes[static_cast<std::size_t>(i)];
-          if (is_float) {
-            code = float8_code(static_cast<float>(steps), float8_layout(entry.format.kind));
-          } else {
-            code = std::clamp(static_cast<std::int64_t>(std::nearbyint(steps)) + zero, least, most);
-          }
+          const float value = x[static_cast<std::size_t>(i)];
+          // As QuantizeLinear divides; 32-bit codes need more digits than float32 has.
+          const double steps = entry.format.bitwidth == 32 ? static_cast<double>(value) / exact
+                                                           : static_cast<double>(value / scale);
+          const std::int64_t code =
+              is_float ? float8_code(static_cast<float>(steps), float8_layout(entry.format.kind))
+                       : std::clamp(static_cast<std::int64_t>(std::nearbyint(steps)) + zero, least,
+                                    most);
+          codes.put(static_cast<std::size_t>(i), code);
         }
       });
-  return integer_tensor(code_data_type(entry), values.shape(), codes);
+  return codes.take();
 }
 
 }  // namespace bitsweep::exporting

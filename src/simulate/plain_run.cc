@@ -8,6 +8,21 @@ namespace bitsweep::simulate {
 
 using graph::TensorId;
 
+namespace {
+
+// Parameters are stored as the simulation rounds them, other constants up to this width too.
+constexpr int kConstantsAreRoundedUpTo = 8;
+
+Tensor rounded_as_quantize_linear(const Quantizer& q, const Tensor& value) {
+  Tensor result = Tensor::allocate(value.type(), value.shape());
+  FakeQuantPlan(*q.encoding(), Rounding::kQuantizeLinear)
+      .apply_typed(value.type(), value.data(), result.mutable_data(), value.shape(), 0,
+                   value.size());
+  return result;
+}
+
+}  // namespace
+
 PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   const graph::Graph& graph = engine.graph();
   const State state = engine.enabled_state();
@@ -20,17 +35,24 @@ PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   spec.replaced = options.constants;
   state_.sites.resize(engine.placement().sites.size());
   for (const int s : state) {
-    const TensorId t = engine.placement().sites[static_cast<std::size_t>(s)].tensor;
+    const graph::Site& site = engine.placement().sites[static_cast<std::size_t>(s)];
+    const TensorId t = site.tensor;
     const Quantizer& q = *engine.quantizer(s);
     if (graph.tensor(t).is_static) {
-      spec.replaced[t] = q.fake_quant(graph.static_value(t));
+      const bool is_stored_rounded = site.role == graph::TensorRole::kParameter ||
+                                     !q.format().is_integer() ||
+                                     q.bitwidth() <= kConstantsAreRoundedUpTo;
+      const Tensor value = graph.static_value(t);
+      spec.replaced[t] =
+          is_stored_rounded ? q.fake_quant(value) : rounded_as_quantize_linear(q, value);
       continue;
     }
     spec.quantizers.push_back({t, s, false});
     SiteAction& action = state_.sites[static_cast<std::size_t>(s)];
     action.mode = SiteAction::Mode::kQuantize;
-    action.plan =
-        q.encoding() ? std::make_shared<FakeQuantPlan>(*q.encoding(), options.rounding) : q.plan();
+    action.plan = q.encoding()
+                      ? std::make_shared<FakeQuantPlan>(*q.encoding(), Rounding::kQuantizeLinear)
+                      : q.plan();
   }
   has_nodes_ = spec.state_input = !spec.quantizers.empty();
   session_ = std::make_unique<Session>(

@@ -8,7 +8,6 @@
 namespace bitsweep::simulate {
 
 struct PlainRunOptions {
-  Rounding rounding = Rounding::kQuantizeLinear;
   /// Constants with another value than the simulation has: biases that are stored in 32 bits.
   std::map<graph::TensorId, Tensor> constants{};
   /// Tensors whose values run() gives; those behind their quantizer. Not constants.
@@ -16,8 +15,8 @@ struct PlainRunOptions {
 };
 
 /// The simulation as a runtime without optimizations computes its export: operator by operator, on
-/// one thread, with the rounding of QuantizeLinear. Constants keep the rounding of the simulation,
-/// since they are stored rounded. Takes the quantizers as they are when it is made.
+/// one thread, with the rounding of QuantizeLinear. Constants that are stored rounded keep the
+/// rounding of the simulation. Takes the quantizers as they are when it is made.
 class PlainRun {
  public:
   /// @throws Error(kNotReady) for an enabled quantizer without encoding.

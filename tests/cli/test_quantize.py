@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
+import signal
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +92,26 @@ def test_a_missing_folder_is_one_sentence_and_leaves_nothing(
     assert result.returncode == 1
     assert "there is no folder" in result.stderr
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_full_disk_leaves_nothing(
+    command: Path, environment: dict[str, str], model: Path, data: Path, tmp_path: Path
+):
+    """A limit on the size of files stands for a disk that is full."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing fails, the process goes on
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    before = sorted(tmp_path.rglob("*"))
+    for name, out in (("quantize", tmp_path / "q.onnx"), ("export", tmp_path)):
+        result = subprocess.run(
+            [command, name, model, "--data", data, "-o", out],
+            env=environment, capture_output=True, text=True, check=False, preexec_fn=limit,
+        )  # fmt: skip
+        assert result.returncode == 1, result.stdout
+        assert "File too large" in result.stderr
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
