@@ -32,9 +32,7 @@ void apply_lpbq(Encoding& encoding, int scale_bits) {
   for (std::size_t i = 0; i < encoding.cells.size(); ++i) {
     AffineEncoding& cell = encoding.cells[i];
     const double steps = std::round((cell.max - cell.min) / cell.delta);
-    // A float32, so that a runtime that multiplies it by the whole number gets the same step.
-    const double channel_scale =
-        static_cast<double>(static_cast<float>(largest[channel_of(i)] / multiples));
+    const double channel_scale = largest[channel_of(i)] / multiples;
     cell.delta =
         std::clamp(std::nearbyint(cell.delta / channel_scale), 1.0, multiples) * channel_scale;
     // The ends of the range are float32 products in the reference, the step stays double.
