@@ -1,10 +1,13 @@
 #include "simulate/quantizer_op.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "bitsweep/error.h"
 #include "bitsweep/tensor.h"
@@ -91,9 +94,46 @@ class FakeQuantKernel {
   std::size_t index_;
 };
 
+// The output is like the input. Without this the runtime knows no shapes behind a quantizer, which
+// some operators need (Scan, those that it expands into others), and so do some fusions.
+void infer_output(OrtShapeInferContext* context) {
+  const OrtApi& api = Ort::GetApi();
+  OrtTensorTypeAndShapeInfo* of_input = nullptr;
+  Ort::ThrowOnError(api.ShapeInferContext_GetInputTypeShape(context, 0, &of_input));
+  const Ort::ConstTensorTypeAndShapeInfo input(of_input);
+  const Shape shape = input.GetShape();
+  if (shape.empty()) return;  // a scalar, or an unknown rank
+  std::vector<const char*> names(shape.size());
+  input.GetSymbolicDimensions(names.data(), names.size());
+  // A dimension that is not known needs a name, one for each: two that share it would be equal.
+  static std::atomic<std::int64_t> next_name = 0;
+  std::vector<std::string> made(shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] >= 0 || names[i][0] != '\0') continue;
+    made[i] = "bitsweep.dim" + std::to_string(next_name++);
+    names[i] = made[i].c_str();
+  }
+  OrtTensorTypeAndShapeInfo* of_output = nullptr;
+  Ort::ThrowOnError(api.CreateTensorTypeAndShapeInfo(&of_output));
+  const Ort::TensorTypeAndShapeInfo output(of_output);
+  Ort::ThrowOnError(api.SetTensorElementType(of_output, input.GetElementType()));
+  Ort::ThrowOnError(api.SetDimensions(of_output, shape.data(), shape.size()));
+  Ort::ThrowOnError(api.SetSymbolicDimensions(of_output, names.data(), names.size()));
+  Ort::ThrowOnError(api.ShapeInferContext_SetOutputTypeShape(context, 0, of_output));
+}
+
 template <bool kInPlace>
 struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, true> {
   FakeQuantOp() {
+    OrtCustomOp::InferOutputShapeFn = [](const OrtCustomOp*,
+                                         OrtShapeInferContext* context) -> OrtStatusPtr {
+      try {
+        infer_output(context);
+        return nullptr;
+      } catch (const std::exception& e) {
+        return Ort::GetApi().CreateStatus(ORT_FAIL, e.what());
+      }
+    };
     if constexpr (kInPlace) {
       OrtCustomOp::GetAliasMap = [](int** inputs, int** outputs) -> std::size_t {
         static int input = 0;

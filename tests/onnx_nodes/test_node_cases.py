@@ -16,11 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 GAPS = (
     "not a tensor",  # sequences, maps and optional values as inputs and outputs
     "is not one array",
-    "is quantized already",  # QuantizeLinear inside the expanded DynamicQuantizeLinear
-    # The runtime knows no shapes behind a quantizer, and a Scan and the operators of opset 27 that it
-    # expands into others need them.
-    "Subgraph must have the shape set",
-    "CausalConvWithState",
+    "Subgraph must have the shape set",  # the runtime finds no rank of what a Scan reads
 )
 
 
@@ -35,4 +31,4 @@ def test_every_node_test_passes_or_is_refused_for_a_known_reason():
         if r.status == "gap" and not any(gap in r.sentence for gap in GAPS)
     ]
     assert unknown == []
-    assert sum(r.status == "passed" for r in results) > 1290
+    assert sum(r.status == "passed" for r in results) > 1320

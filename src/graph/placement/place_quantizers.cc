@@ -7,9 +7,12 @@
 namespace bitsweep::graph {
 namespace {
 
+// With a computed scale such a node is part of what the float model computes.
 void reject_quantized_model(const Graph& graph) {
+  constexpr std::size_t kScale = 1;
   for (const Node& node : graph.nodes()) {
-    if (node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") {
+    if ((node.op_type == "QuantizeLinear" || node.op_type == "DequantizeLinear") &&
+        graph.tensor(node.inputs[kScale]).is_static) {
       throw Error(ErrorCode::kInvalidModel, "placement",
                   fmt::format("the model is quantized already: it has a {} (\"{}\")", node.op_type,
                               node.name),

@@ -156,5 +156,14 @@ TEST(Sites, RefuseAModelThatIsQuantizedAlready) {
   }
 }
 
+TEST(Sites, TakeAModelThatComputesAScale) {
+  ModelBuilder m;
+  m.input("x", {4}).output("y");
+  m.node("s = ReduceMax(x)").node("q = QuantizeLinear(x, s)").node("y = DequantizeLinear(q, s)");
+  const Placed placed(m);
+  EXPECT_TRUE(placed.has_site("x"));
+  EXPECT_TRUE(placed.has_site("y"));
+}
+
 }  // namespace
 }  // namespace bitsweep::graph
