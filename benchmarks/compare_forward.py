@@ -3,8 +3,7 @@
 
     compare_forward.py [MODEL ...] [--models DIR] [--samples N] [--repeats N] [--threads N] [--json FILE]
 
-bitsweep runs twice: as it is by default (the same bits on every machine) and with ORT_ENABLE_ALL. Passes of all sides
-alternate; each repeat is the median over the samples, and the median of the repeats counts.
+Passes of both sides alternate; each repeat is the median over the samples, and the median of the repeats counts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import sys
 from pathlib import Path
 
 import networks
-import onnxruntime as ort
 import peer_environment
 from sides import PEER, Side, machine, model_folder, worker_inputs
 
@@ -32,21 +30,15 @@ def measure(
     inputs = worker_inputs(name, folder, args)
     own = Path(sys.executable)
     threads = {"intra_op_num_threads": args.threads}
-    # As a number: the request travels as JSON.
-    fast = {**threads, "graph_optimization_level": int(ort.GraphOptimizationLevel.ORT_ENABLE_ALL)}
     sides = {}
-    for label, package, python, options in (
-        (PEER, PEER, peer_python, threads),
-        ("portable", "bitsweep", own, threads),
-        ("fast", "bitsweep", own, fast),
-    ):
-        side = sides[label] = Side(package, python, cpus, args.work / f"{name}.{label}.log")
+    for package, python in ((PEER, peer_python), ("bitsweep", own)):
+        side = sides[package] = Side(package, python, cpus, args.work / f"{name}.{package}.log")
         if package == PEER:
             side.ask("fold", model=str(folder / "model.onnx"), folded=inputs["model"])
-        side.ask("prepare", **inputs, sim_session_options=options)
+        side.ask("prepare", **inputs, sim_session_options=threads)
     times: dict[str, list[float]] = {label: [] for label in ["float", *sides]}
     for _ in range(args.repeats):
-        times["float"].append(sides["portable"].ask("float")["seconds"])
+        times["float"].append(sides["bitsweep"].ask("float")["seconds"])
         for label, side in sides.items():
             times[label].append(side.ask("simulated")["seconds"])
     for side in sides.values():
@@ -87,13 +79,13 @@ def main() -> None:
     peer_python = peer_environment.ensure(args.peer_venv)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load_average']:.2f}")
-    print(f"{'model':<14}{'float ms':>10}{'portable':>10}{'fast':>8}{PEER:>12}    in float runs")
+    print(f"{'model':<14}{'float ms':>10}{'bitsweep':>10}{PEER:>12}    in float runs")
     rows = {}
     for name, folder in folders.items():
         row = rows[name] = measure(name, folder, peer_python, args)
-        ratios = [row[label] / row["float"] for label in ("portable", "fast", PEER)]
+        ratios = [row[label] / row["float"] for label in ("bitsweep", PEER)]
         print(
-            f"{name:<14}{row['float']:>10.2f}{ratios[0]:>10.2f}{ratios[1]:>8.2f}{ratios[2]:>12.2f}",
+            f"{name:<14}{row['float']:>10.2f}{ratios[0]:>10.2f}{ratios[1]:>12.2f}",
             flush=True,
         )
     if args.json:

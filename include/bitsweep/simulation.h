@@ -30,9 +30,9 @@ struct SimulationOptions {
   std::string rules = "default";  ///< alias or path of a rules file
   std::vector<std::string> providers = {"CPUExecutionProvider"};
   int num_threads = 0;  ///< threads of one run; 0: one per core
-  /// run() adds up in the order that every machine has. Off: also in the memory layouts that suit
-  /// this CPU, which makes convolutional networks up to twice as fast, with other last bits. A
-  /// sweep always uses these.
+  /// run() adds up in the order that every machine has while an activation has more than 8 bits:
+  /// steps so fine show last bits. Otherwise, or when off: in the memory layouts that suit this
+  /// CPU, which makes convolutional networks up to twice as fast. A sweep always uses these.
   bool portable_runs = true;
   std::filesystem::path ort_library;  ///< libonnxruntime to open; empty: searched
   std::vector<std::filesystem::path> custom_op_libraries;

@@ -73,9 +73,9 @@ class QuantizationSimModel(ExportMethods):
         Folder for temporary files of models beyond 1.5 GiB; made when missing.
     session_options_kwargs : dict, optional
         Attributes of ``onnxruntime.SessionOptions``. ``intra_op_num_threads`` sets the threads of one run.
-        ``graph_optimization_level``: runs of the session give the same bits on every machine up to
-        ``ORT_ENABLE_EXTENDED`` (the default here); ``ORT_ENABLE_ALL`` makes convolutional networks up to twice as
-        fast in the memory layouts of this CPU.
+        ``graph_optimization_level``: up to ``ORT_ENABLE_EXTENDED`` (the default here) runs of the session give the
+        same bits on every machine while an activation has more than 8 bits. Otherwise, and with ``ORT_ENABLE_ALL``,
+        they use the memory layouts of this CPU, up to twice as fast for convolutional networks.
 
     Raises
     ------
@@ -509,6 +509,6 @@ def _portable_runs(options: Mapping[str, Any]) -> bool:
             InvalidArgumentError,
             "QuantizationSimModel",
             f"graph_optimization_level is {level}",
-            "pass ORT_ENABLE_EXTENDED (portable) or ORT_ENABLE_ALL (fast)",
+            "pass ORT_ENABLE_EXTENDED (portable above 8 bits) or ORT_ENABLE_ALL (fast)",
         )
     return bool(level == levels.ORT_ENABLE_EXTENDED)

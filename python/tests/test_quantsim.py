@@ -66,16 +66,31 @@ class TestConstructor:
         with pytest.warns(UserWarning, match="enable_profiling has no effect"):
             QuantizationSimModel(cnn.model, session_options_kwargs={"enable_profiling": True})
 
-    def test_full_optimization_changes_last_bits_only(self, cnn):
-        outputs = []
-        for level in ("ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"):
-            options = {
-                "graph_optimization_level": getattr(onnxruntime.GraphOptimizationLevel, level)
-            }
-            sim = QuantizationSimModel(cnn.model, session_options_kwargs=options)
-            sim.compute_encodings(cnn.feeds)
-            outputs.append(sim.session.run(None, cnn.feeds[0])[0])
-        np.testing.assert_allclose(outputs[0], outputs[1], atol=2 * np.ptp(outputs[0]) / 255)
+    @pytest.mark.parametrize(
+        ("activations", "default"), [("int8", "ORT_ENABLE_ALL"), ("int16", "ORT_ENABLE_EXTENDED")]
+    )
+    def test_layouts_of_this_cpu_are_for_coarse_steps(self, activations, default):
+        g = Graph()
+        hidden = g.conv("x", 16, 16, "a")
+        model = g.model({"x": (1, 16, 12, 12)}, {"y": g.conv(hidden, 16, 16, "b")})
+        feed = {"x": models.normal(np.random.default_rng(1), 1, 16, 12, 12)}
+        outputs = {}
+        for level in ("ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL", None):
+            options = {"intra_op_num_threads": 1}
+            if level is not None:
+                options["graph_optimization_level"] = getattr(
+                    onnxruntime.GraphOptimizationLevel, level
+                )
+            sim = QuantizationSimModel(
+                model, activation_type=activations, session_options_kwargs=options
+            )
+            sim.compute_encodings([feed])
+            sim.qc_quantize_op_dict["y"].enabled = False  # so that last bits show
+            outputs[level] = sim.session.run(None, feed)[0]
+        np.testing.assert_array_equal(outputs[None], outputs[default])
+        portable, fast = outputs["ORT_ENABLE_EXTENDED"], outputs["ORT_ENABLE_ALL"]
+        np.testing.assert_allclose(portable, fast, atol=2 * np.ptp(fast) / 255)
+        assert np.array_equal(portable, fast) == (activations == "int8")
 
     def test_refuses_optimization_levels_that_it_does_not_have(self, cnn):
         options = {"graph_optimization_level": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL}

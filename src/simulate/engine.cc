@@ -388,11 +388,16 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
   check_ready(state);
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
-  // With nothing quantized this is the model itself: what a plain session of the runtime gives, to
-  // the last bit.
-  const PartSession session = span_session(
-      whole, state, outputs, num_threads_,
-      state.empty() || !options_.portable_runs ? Optimization::kFull : Optimization::kPortable);
+  // Steps of up to 8 bits are so coarse that last bits hardly ever move a value. With nothing
+  // quantized this is the model itself: what a plain session of the runtime gives, to the last bit.
+  constexpr int kCoarseBits = 8;
+  const bool portable =
+      options_.portable_runs && std::any_of(state.begin(), state.end(), [&](int s) {
+        return !is_static_site(s) && quantizer(s)->format().bitwidth > kCoarseBits;
+      });
+  const PartSession session =
+      span_session(whole, state, outputs, num_threads_,
+                   portable ? Optimization::kPortable : Optimization::kFull);
   const RunState run = run_state(state);
   const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
     return !is_static_site(s) && quantizes_in(s, whole);
