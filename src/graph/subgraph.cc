@@ -31,6 +31,7 @@ class PieceBuilder {
     begin_model();
     collect();
     name_quantized();
+    pass_identities();
     add_inputs();
     add_statics();
     add_nodes();
@@ -176,6 +177,32 @@ class PieceBuilder {
       if (producer >= 0 && nodes_.count(producer) > 0)
         raw_.emplace(t, hidden("unused", name_of(t)));
     }
+  }
+
+  /// Leaves out the nodes that only hand a value on: what reads them reads their source. The
+  /// runtime removes them too, but not where their output leaves the piece, and then blocked
+  /// layouts and fusions end at them.
+  void pass_identities() {
+    for (auto it = nodes_.begin(); it != nodes_.end();) {
+      const Node& node = graph_.node(*it);
+      const bool passes = node.op_type == "Identity" && node.domain.empty() && !node.is_constant &&
+                          inputs_.count(node.outputs[0]) == 0 &&
+                          quantizer_of_.count(node.outputs[0]) == 0;
+      if (!passes) {
+        ++it;
+        continue;
+      }
+      const TensorId source = source_of(node.inputs[0]);
+      source_[node.outputs[0]] = source;
+      behind_[node.outputs[0]] = read_name(source);
+      rewired_[name_of(node.outputs[0])] = read_name(source);
+      it = nodes_.erase(it);
+    }
+  }
+
+  TensorId source_of(TensorId t) const {
+    const auto found = source_.find(t);
+    return found == source_.end() ? t : found->second;
   }
 
   /// Name that readers in the piece use.
@@ -355,7 +382,8 @@ class PieceBuilder {
 
   void add_outputs() {
     std::set<TensorId> listed;
-    for (const TensorId t : spec_.outputs) {
+    for (const TensorId wanted : spec_.outputs) {
+      const TensorId t = source_of(wanted);
       std::string name = read_name(t);
       // What no node of the piece makes, or what is listed a second time, needs a node and a name
       // of its own.
@@ -396,6 +424,7 @@ class PieceBuilder {
   std::map<TensorId, const QuantizerInsertion*> quantizer_of_;
   std::map<TensorId, std::string> raw_;
   std::map<TensorId, std::string> behind_;
+  std::map<TensorId, TensorId> source_;         ///< of tensors that an Identity hands on
   std::map<std::string, std::string> rewired_;  ///< by name, for bodies
   std::set<std::string> hidden_;
 };

@@ -74,6 +74,9 @@ struct Piece {
 /// its quantizer. An output that is itself an input of the piece passes through an Identity (or its
 /// quantizer) and has another name than the input: see output_names.
 ///
+/// Identity nodes without a quantizer are left out: their readers, and an output of the piece, get
+/// the tensor that they hand on.
+///
 /// Quantizer nodes: domain kQuantizerDomain, op type FakeQuant or FakeQuantInPlace, attribute
 /// "index", inputs [t, state] with state_input, else [t]. An input that the piece also produces is
 /// taken from outside.

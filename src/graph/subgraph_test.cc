@@ -54,6 +54,22 @@ ModelBuilder chain() {
   return m;
 }
 
+TEST(BuildSubgraph, IdentitiesAreLeftOutUnlessTheyHoldAQuantizer) {
+  ModelBuilder m;
+  m.input("x", {-1, 4}).output("y").output("i");
+  m.node("h = Relu(x)").node("i = Identity(h)").node("j = Identity(i)").node("y = Neg(j)");
+  const Graph g(m.model());
+  SubgraphSpec spec{
+      .nodes = {0, 1, 2, 3}, .inputs = {g.find("x")}, .outputs = {g.find("y"), g.find("i")}};
+  const Piece piece = build_subgraph(g, spec);
+  EXPECT_THAT(lines(parse(piece).graph()), ElementsAre("h = Relu(x)", "y = Neg(h)"));
+  EXPECT_THAT(piece.output_names, ElementsAre("y", "h"));
+  spec.quantizers = {{g.find("i"), 0}};
+  EXPECT_THAT(lines(parse(build_subgraph(g, spec)).graph()),
+              ElementsAre("h = Relu(x)", "bitsweep.raw/i = Identity(h)",
+                          "i = FakeQuant(bitsweep.raw/i)", "y = Neg(i)"));
+}
+
 TEST(BuildSubgraph, TakesTheConstantNodesItNeedsAndNothingElse) {
   const Graph g(chain().model());
   const Piece piece =

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace bitsweep::simulate {
 
@@ -16,21 +18,83 @@ bool starts_blocks(const graph::Node& node) {
   return node.domain.empty() && kTypes.count(node.op_type) > 0;
 }
 
-bool keeps_blocks(const graph::Node& node) {
-  static const std::set<std::string, std::less<>> kTypes = {
-      "Add",  "Sum",     "Mul", "Concat",    "BatchNormalization", "Relu",   "Clip",
-      "Tanh", "Sigmoid", "Elu", "LeakyRelu", "HardSigmoid",        "Resize", "Upsample"};
+bool combines_blocks(const graph::Node& node) {
+  static const std::set<std::string, std::less<>> kTypes = {"Add", "Sum", "Mul", "Concat"};
   return node.domain.empty() && kTypes.count(node.op_type) > 0;
 }
 
-// x * sigmoid(x) becomes one operator that is not blocked.
-bool is_gate(const graph::Graph& graph, const graph::Node& node) {
-  if (node.op_type != "Mul") return false;
-  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId t) {
+bool keeps_blocks(const graph::Node& node) {
+  static const std::set<std::string, std::less<>> kTypes = {
+      "BatchNormalization", "Relu",        "Clip",   "Tanh",     "Sigmoid", "Elu",
+      "LeakyRelu",          "HardSigmoid", "Resize", "Upsample", "Identity"};
+  return combines_blocks(node) || (node.domain.empty() && kTypes.count(node.op_type) > 0);
+}
+
+// The factors of a product that depend on the sample: through products and scalings by constants.
+void collect_factors(const graph::Graph& graph, TensorId t, std::vector<TensorId>* factors) {
+  const int from = graph.tensor(t).producer;
+  const std::string_view type = from < 0 ? std::string_view() : graph.node(from).op_type;
+  const bool multiplies = type == "Mul" || type == "Div";
+  if (!multiplies || (type == "Div" && !graph.tensor(graph.node(from).inputs[1]).is_static)) {
+    factors->push_back(t);
+    return;
+  }
+  for (const TensorId input : graph.node(from).inputs) {
+    if (!graph.tensor(input).is_static) collect_factors(graph, input, factors);
+  }
+}
+
+// x of x * sigmoid(x), and of the GELU x * (erf(x / sqrt(2)) + 1) / 2: the runtime computes them
+// as one operator, element by element. kAbsent when the node ends neither.
+TensorId gated_tensor(const graph::Graph& graph, const graph::Node& node) {
+  if (node.op_type != "Mul" || !node.domain.empty()) return graph::kAbsent;
+  std::vector<TensorId> factors;
+  collect_factors(graph, node.outputs[0], &factors);
+  if (factors.size() != 2) return graph::kAbsent;
+  const auto made_by = [&](TensorId t, std::string_view type) -> const graph::Node* {
     const int from = graph.tensor(t).producer;
-    return from >= 0 && graph.node(from).op_type == "Sigmoid" &&
-           std::find(node.inputs.begin(), node.inputs.end(), graph.node(from).inputs[0]) !=
-               node.inputs.end();
+    return from >= 0 && graph.node(from).op_type == type ? &graph.node(from) : nullptr;
+  };
+  for (const auto& [x, gate] : {std::pair{factors[0], factors[1]}, {factors[1], factors[0]}}) {
+    if (const graph::Node* sigmoid = made_by(gate, "Sigmoid");
+        sigmoid != nullptr && sigmoid->inputs[0] == x) {
+      return x;
+    }
+    const graph::Node* plus_one = made_by(gate, "Add");
+    if (plus_one == nullptr) continue;
+    for (const TensorId t : plus_one->inputs) {
+      const graph::Node* erf = made_by(t, "Erf");
+      std::vector<TensorId> scaled;
+      if (erf != nullptr) collect_factors(graph, erf->inputs[0], &scaled);
+      if (scaled.size() == 1 && scaled[0] == x) return x;
+    }
+  }
+  return graph::kAbsent;
+}
+
+bool follows_convolution(const graph::Graph& graph, const graph::Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](TensorId t) {
+    int from = graph.tensor(t).producer;
+    while (from >= 0 && graph.node(from).op_type == "Identity")
+      from = graph.tensor(graph.node(from).inputs[0]).producer;
+    return from >= 0 && graph.node(from).op_type == "Conv";
+  });
+}
+
+// Whether the runtime computes a node in blocks, given which of the tensors before it are blocked.
+bool is_computed_in_blocks(const graph::Graph& graph, const graph::Node& node,
+                           const std::vector<char>& blocked) {
+  const auto is_blocked = [&](TensorId t) { return blocked[static_cast<std::size_t>(t)] != 0; };
+  if (starts_blocks(node)) return true;
+  const TensorId gated = gated_tensor(graph, node);
+  if (gated != graph::kAbsent) return is_blocked(gated);
+  if (!keeps_blocks(node) || node.inputs.empty()) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId t) {
+    if (t == graph::kAbsent) return true;
+    if (!graph.tensor(t).is_static) return is_blocked(t);
+    // A constant operand of a sum or a product is not blocked, unless it is a bias or scale that
+    // goes into the convolution.
+    return !combines_blocks(node) || follows_convolution(graph, node);
   });
 }
 
@@ -38,12 +102,7 @@ bool is_gate(const graph::Graph& graph, const graph::Node& node) {
 std::vector<char> blocked_tensors(const graph::Graph& graph) {
   std::vector<char> blocked(graph.tensors().size(), 0);
   for (const graph::Node& node : graph.nodes()) {
-    const bool hands_on = keeps_blocks(node) && !is_gate(graph, node) && !node.inputs.empty() &&
-                          std::all_of(node.inputs.begin(), node.inputs.end(), [&](TensorId t) {
-                            return t == graph::kAbsent || graph.tensor(t).is_static ||
-                                   blocked[static_cast<std::size_t>(t)] != 0;
-                          });
-    if (!hands_on && !starts_blocks(node)) continue;
+    if (!is_computed_in_blocks(graph, node, blocked)) continue;
     for (const TensorId t : node.outputs) {
       if (t != graph::kAbsent) blocked[static_cast<std::size_t>(t)] = 1;
     }

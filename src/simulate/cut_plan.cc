@@ -125,7 +125,8 @@ class Planner {
     };
     add(0);
     for (const graph::CutCandidate& cut : graph::cut_candidates(engine_.graph())) {
-      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live))
+      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live) &&
+          options_.refused.count(cut.position) == 0)
         add(cut.position);
     }
     add(order.size());
@@ -179,7 +180,7 @@ class Planner {
         }
       }
     }
-    CutPlan plan;
+    CutPlan plan{.engine = {.threads_per_run = options_.threads_per_run}};
     double bytes =
         2.0 * candidates_.front()
                   .bytes_behind;  // the float pass, and the fake-quantized weights of all states

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "simulate/engine.h"
@@ -10,6 +11,8 @@ namespace bitsweep::simulate {
 struct CutPlanOptions {
   std::int64_t num_samples = 16;  ///< expected; the price of a session is spread over them
   std::int64_t memory_bytes = 0;  ///< for sessions; more cuts cost more of it
+  int threads_per_run = 1;        ///< of every run
+  std::set<int> refused{};        ///< positions where no cut may be
 };
 
 /// How a set of states will be run, and what that is expected to cost.

@@ -134,6 +134,8 @@ class Engine {
   std::shared_ptr<Sample> open_sample(const Feed& feed);
   /// Computes the outputs of one float suffix ahead of the states that need them.
   void prepare_reference(Sample& sample, int suffix);
+  /// Whether that suffix repeats the sample's float pass to the last bit.
+  bool repeats_float_pass(Sample& sample, int suffix);
   Evaluation evaluate(const State& state, Sample& sample);
   /// The same without the reference, for callers that have their own.
   std::vector<Tensor> evaluate_outputs(const State& state, const Sample& sample);

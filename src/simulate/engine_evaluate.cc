@@ -156,6 +156,11 @@ void Engine::prepare_reference(Sample& sample, int suffix) {
   });
 }
 
+bool Engine::repeats_float_pass(Sample& sample, int suffix) {
+  prepare_reference(sample, suffix);
+  return sample.references_[static_cast<std::size_t>(suffix)]->is_float_pass;
+}
+
 Engine::Boundary Engine::run_state_span(const State& state, Span span, const Sample& sample) {
   // What leaves the span changed: made, or quantized for a graph input, in it, and needed behind.
   const auto quantized_here = [&](TensorId t) {

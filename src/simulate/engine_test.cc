@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "graph/testing/model_builder.h"
+#include "simulate/exact_plan.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep::simulate {
 namespace {
 
 using graph::testing::ModelBuilder;
+using testing::more_nets;
+using testing::nets;
+using testing::samples;
 
 // Residual blocks, of which the second starts at a cut. Open dimensions, as exporters leave them.
 Model residual_net(std::int64_t channels) {
@@ -47,6 +51,39 @@ TEST(Engine, ASuffixRepeatsTheFloatPassBitForBitSoThatItsReferenceIsRunOnce) {
     EXPECT_EQ(engine.num_runs(), 1) << channels;
     engine.prepare_reference(*second, 0);
     EXPECT_EQ(engine.num_runs(), 1) << channels;
+  }
+}
+
+// An exporter's Identity behind a residual sum, where the runtime holds blocks of channels.
+TEST(Engine, ATensorBehindAnIdentityCrossesACutWithoutChangingTheFloatPass) {
+  const Model model = more_nets()[1].second;
+  Engine engine(model, {});
+  const Feed feed = samples(model, 1)[0];
+  engine.observe_shapes(feed);
+  engine.set_plan({});
+  const std::shared_ptr<Sample> whole = engine.open_sample(feed);
+  const int cut = engine.order().produced_at(engine.graph().find("o0")) + 1;
+  engine.set_plan({.cuts = {cut}});
+  const std::shared_ptr<Sample> split = engine.open_sample(feed);
+  EXPECT_TRUE(split->outputs()[0].equal_bits(whole->outputs()[0]));
+  EXPECT_TRUE(engine.repeats_float_pass(*split, 0));
+}
+
+TEST(Engine, AnExactPlanCutsOnlyWhereTheFloatPassIsRepeated) {
+  auto all = nets();
+  for (auto& named : more_nets()) all.push_back(std::move(named));
+  for (const auto& [name, model] : all) {
+    Engine engine(model, {});
+    const Feed feed = samples(model, 1)[0];
+    engine.observe_shapes(feed);
+    std::vector<State> states;
+    for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s)
+      states.push_back({s});
+    const CutPlan plan = set_exact_plan(engine, states, feed, {.num_samples = 100}, 2);
+    EXPECT_FALSE(plan.engine.cuts.empty()) << name;
+    const std::shared_ptr<Sample> sample = engine.open_sample(feed);
+    for (int i = 0; i < engine.num_suffixes(); ++i)
+      EXPECT_TRUE(engine.repeats_float_pass(*sample, i)) << name;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "simulate/cut_plan.h"
+#include "simulate/exact_plan.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -88,10 +88,11 @@ std::vector<Tensor> Reuse::run(const State& state, const Feed& feed) {
   if (!planned_) {
     if (!engine_.shapes_known()) engine_.observe_shapes(feed);
     engine_.set_memory_limit(static_cast<std::size_t>(session_memory_));
-    CutPlan plan = plan_cuts(engine_, states_,
-                             {.num_samples = kExpectedSamples, .memory_bytes = session_memory_});
-    plan.engine.threads_per_run = engine_.num_threads();
-    engine_.set_plan(plan.engine);
+    set_exact_plan(engine_, states_, feed,
+                   {.num_samples = kExpectedSamples,
+                    .memory_bytes = session_memory_,
+                    .threads_per_run = engine_.num_threads()},
+                   1);
     planned_ = true;
   }
   engine_.check_ready(state);

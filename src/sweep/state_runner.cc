@@ -11,13 +11,20 @@ namespace bitsweep::sweeping {
 using simulate::Evaluation;
 using simulate::State;
 
+namespace {
+
+constexpr int kFloatPass = -1;
+
+}  // namespace
+
 StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
-                         const Simulation& simulation, std::vector<State> states,
+                         const Simulation& simulation, Plan plan, std::vector<State> states,
                          std::vector<const MetricAccumulator*> metrics, KeptAnswers kept,
                          DeltaSums* deltas)
     : engine_(engine),
       source_(source),
       simulation_(simulation),
+      plan_(std::move(plan)),
       states_(std::move(states)),
       metrics_(std::move(metrics)),
       kept_(std::move(kept)),
@@ -27,6 +34,15 @@ StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
 simulate::Sample& StateRunner::opened(Job& job) {
   std::call_once(job.opened, [&] { job.sample = engine_.open_sample(job.source.feed); });
   return *job.sample;
+}
+
+void StateRunner::ensure_plan(const Feed& sample) {
+  std::call_once(planned_, [&] { plan_(sample); });
+}
+
+StateRunner::Prepared& StateRunner::prepared_of(Job& job, int suffix) {
+  const std::lock_guard lock(job.prepared_mutex);
+  return job.prepared[suffix];
 }
 
 void StateRunner::prepare(Prepared& prepared, const SourceSample& source,
@@ -54,12 +70,11 @@ Answer StateRunner::score(Job& job, std::size_t state, Prepared& prepared,
 }
 
 void StateRunner::run_state(Job& job, std::size_t state) {
+  ensure_plan(job.source.feed);
   simulate::Sample& sample = opened(job);
   const Evaluation evaluation = engine_.evaluate(states_[state], sample);
   const bool own = evaluation.reference != &sample.outputs();
-  const int suffix = engine_.suffix_of(states_[state]);
-  Prepared& prepared =
-      *(own ? job.prepared[static_cast<std::size_t>(suffix)] : job.prepared.back());
+  Prepared& prepared = prepared_of(job, own ? engine_.suffix_of(states_[state]) : kFloatPass);
   prepare(prepared, job.source, *evaluation.reference);
   Answer answer = score(job, state, prepared, evaluation.outputs);
   if (kept_.directory != nullptr) {
@@ -140,6 +155,7 @@ void StateRunner::plan_tasks(Job* job) {
       }
     }
     states.push_back({Task::Kind::kState, s});
+    ensure_plan(job->source.feed);
     const int suffix = engine_.suffix_of(states_[s]);
     if (engine_.touched(states_[s]) && suffix < engine_.num_suffixes()) suffixes.insert(suffix);
   }
@@ -155,8 +171,6 @@ std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, Sour
   job->index = index;
   job->source = std::move(source);
   if (deltas_ != nullptr) job->deltas.resize(states_.size());
-  for (std::size_t i = 0; i <= static_cast<std::size_t>(engine_.num_suffixes()); ++i)
-    job->prepared.push_back(std::make_unique<Prepared>());
   if (kept_.directory != nullptr) {
     job->key = journal::key_of(job->source.feed);
     for (const MetricChoice& metric : kept_.metrics) {

@@ -40,10 +40,14 @@ struct SourceSample {
 /// most two samples are in memory, and their states run in step.
 class StateRunner {
  public:
+  /// Sets the engine's plan. Called once, with the first sample of which something must be run: not
+  /// at all where every answer is known.
+  using Plan = std::function<void(const Feed& sample)>;
+
   /// `metrics`: each gives one entry of an Answer. `deltas` may be null.
   StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
-              std::vector<simulate::State> states, std::vector<const MetricAccumulator*> metrics,
-              KeptAnswers kept, DeltaSums* deltas);
+              Plan plan, std::vector<simulate::State> states,
+              std::vector<const MetricAccumulator*> metrics, KeptAnswers kept, DeltaSums* deltas);
 
   /// Evaluates the states of these indices on the next samples, up to `max_samples` since the start
   /// (-1: all), with `num_threads` workers. `first` is a sample already taken from the source.
@@ -82,8 +86,8 @@ class StateRunner {
     std::vector<Task> tasks;
     std::size_t next_task = 0;
     std::size_t num_finished = 0;
-    std::vector<std::unique_ptr<Prepared>>
-        prepared;  // by suffix; the last one for the float pass's own outputs
+    std::mutex prepared_mutex;
+    std::map<int, Prepared> prepared;  // by suffix; kFloatPass for the float pass's own outputs
     journal::Key key;
     std::vector<journal::Key> metric_keys;
     std::map<journal::Key, journal::StoredAnswer> known;
@@ -101,6 +105,8 @@ class StateRunner {
   void run_state(Job& job, std::size_t state);
   bool score_kept(Job& job, std::size_t state);
   Answer score(Job& job, std::size_t state, Prepared& prepared, std::span<const Tensor> outputs);
+  void ensure_plan(const Feed& sample);
+  static Prepared& prepared_of(Job& job, int suffix);
   void prepare(Prepared& prepared, const SourceSample& source, std::span<const Tensor> reference);
   void record(const Job& job, std::size_t state, Answer answer, bool kept);
   simulate::Sample& opened(Job& job);
@@ -109,6 +115,8 @@ class StateRunner {
   simulate::Engine& engine_;
   SampleSource& source_;
   const Simulation& simulation_;
+  Plan plan_;
+  std::once_flag planned_;
   std::vector<simulate::State> states_;
   std::vector<const MetricAccumulator*> metrics_;
   KeptAnswers kept_;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "bitsweep/error.h"
-#include "simulate/cut_plan.h"
 #include "simulate/engine.h"
+#include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
 #include "sweep/adaptive.h"
 #include "sweep/answers.h"
@@ -187,20 +187,25 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
       options.max_memory_bytes > 0 ? options.max_memory_bytes : simulate::default_memory_bytes();
   const PlanScope scope(engine);
   engine.set_memory_limit(static_cast<std::size_t>(memory));
-  simulate::CutPlan plan;
-  if (options.reuse) {
-    const std::int64_t expected = samples.size() > 0 ? samples.size() : 16;
-    plan = simulate::plan_cuts(engine, table.states,
-                               {.num_samples = expected, .memory_bytes = memory});
-  }
-  engine.set_plan(plan.engine);
   engine.reset_counters();
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int num_threads = options.num_threads > 0 ? options.num_threads : cores;
+  const simulate::CutPlanOptions plan_options{
+      .num_samples = samples.size() > 0 ? samples.size() : 16, .memory_bytes = memory};
+  const auto set_plan = [&](const Feed& sample) {
+    if (options.reuse) {
+      simulate::set_exact_plan(engine, table.states, sample, plan_options, num_threads);
+    } else {
+      engine.set_plan({});
+    }
+  };
   if (options.forecast) {
     options.forecast(
         {.num_states = static_cast<std::int64_t>(table.states.size()),
          .num_samples = samples.size(),
          .forward_equivalents_per_sample =
-             options.reuse ? plan.cost_per_sample : static_cast<double>(table.states.size())});
+             options.reuse ? simulate::plan_cuts(engine, table.states, plan_options).cost_per_sample
+                           : static_cast<double>(table.states.size())});
   }
 
   // The float model itself is one more state where the truth is known.
@@ -215,10 +220,8 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (options.interactions)
     deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
 
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int num_threads = options.num_threads > 0 ? options.num_threads : cores;
-  sweeping::StateRunner runner(engine, samples, simulation, states, metrics.accumulators(), kept,
-                               deltas.get());
+  sweeping::StateRunner runner(engine, samples, simulation, set_plan, states,
+                               metrics.accumulators(), kept, deltas.get());
   const bool adaptive = options.until_stable.has_value();
   const auto group_answers = [&] {
     AnswerTable answers = runner.answers();

@@ -16,6 +16,8 @@ namespace bitsweep::simulate::testing {
 /// Small networks with the topologies that a sweep must get right, by name.
 std::vector<std::pair<std::string, Model>> nets();
 Model net(const std::string& name);
+/// Further ones, for what must hold on every kind of network.
+std::vector<std::pair<std::string, Model>> more_nets();
 
 /// Reproducible samples for a model; open dimensions become 2.
 std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed = 7);
