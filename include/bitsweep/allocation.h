@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -38,6 +39,10 @@ struct QuantizerGroup {
 /// The inputs of an operator with a quantized parameter, seen through Reshape, Transpose and the
 /// like, form one group together with the parameters; all other quantizers are on their own.
 std::vector<QuantizerGroup> quantizer_groups(const Simulation& simulation);
+
+/// What the simulation's rules list as `supported_kernels`: by operator type, and under "defaults"
+/// for all others; empty when they restrict nothing.
+std::map<std::string, std::vector<Candidate>> supported_kernels(const Simulation& simulation);
 
 /// What the target's kernels leave of the candidates.
 struct SupportedCandidates {

@@ -54,6 +54,7 @@ struct LoadEncodingsOptions {
   /// Takes the encodings of parameters only, and freezes them; implies that others stay as they
   /// are.
   bool freeze_parameters_only = false;
+  bool freeze = false;  ///< quantizers of the file keep what they got, whatever is calibrated later
 };
 
 /// Settings of one quantizer that the file has in another way: (simulation, file).

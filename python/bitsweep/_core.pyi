@@ -914,7 +914,7 @@ class ProfileNote:
 def profile_notes(simulation: Simulation, profile: str, int32_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[ProfileNote]:
     """What to_onnx_qdq() changes or refuses for a target."""
 
-def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False) -> list[EncodingMismatch]:
+def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False, freeze: bool = False) -> list[EncodingMismatch]:
     """Reads an encodings file into the quantizers."""
 
 class LoadCheck:
@@ -1137,6 +1137,9 @@ class GreedyResult:
 
     @property
     def phase2_s(self) -> float: ...
+
+def supported_kernels(simulation: Simulation) -> dict[str, list[Candidate]]:
+    """Kernels that the rules list, by operator type or "defaults"."""
 
 def quantizer_groups(simulation: Simulation) -> list[QuantizerGroup]: ...
 

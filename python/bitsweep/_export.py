@@ -326,6 +326,7 @@ def load_encodings_to_sim(
     onnx_encoding_path: str | os.PathLike[str] | Mapping[str, Any],
     strict: bool = True,
     *,
+    allow_overwrite: bool = True,
     disable_missing_quantizers: bool = True,
 ) -> list[EncodingMismatch]:
     """Reads an encodings file (0.6.1, 1.0.0, 2.0.0 or 2.1.0) into the quantizers of a simulation.
@@ -341,6 +342,8 @@ def load_encodings_to_sim(
         The file, or what it holds.
     strict : bool
         Refuse the file when it differs from the settings of the quantizers.
+    allow_overwrite : bool
+        False freezes the quantizers of the file: a later calibration leaves their encodings as they are.
     disable_missing_quantizers : bool
         Switch off the quantizers that the file does not name.
 
@@ -363,6 +366,7 @@ def load_encodings_to_sim(
         onnx_encoding_path,
         strict=strict,
         disable_missing=disable_missing_quantizers,
+        freeze=not allow_overwrite,
     )
 
 

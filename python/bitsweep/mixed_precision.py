@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from bitsweep import _core
 from bitsweep._amp_evaluator import SearchEvaluator
 from bitsweep._amp_files import ResultsFolder
+from bitsweep._candidates import Candidate, from_native, to_native
 from bitsweep.amp.two_step import (
     Precision,
     analyze_mixed_precision_sensitivity,
@@ -20,7 +21,7 @@ from bitsweep.amp.two_step import (
     w16a16,
 )
 from bitsweep.common.amp.utils import AMPSearchAlgo
-from bitsweep.common.defs import QuantizationDataType, qtype
+from bitsweep.common.defs import QuantizationDataType
 from bitsweep.errors import InvalidArgumentError, error
 from bitsweep.quantsim import QuantizationSimModel
 
@@ -38,9 +39,6 @@ __all__ = [
     "w8a16",
     "w16a16",
 ]
-
-#: ``((activation bits, activation kind), (parameter bits, parameter kind))``
-Candidate = tuple[tuple[int, QuantizationDataType], tuple[int, QuantizationDataType]]
 
 _SEARCHES = {
     AMPSearchAlgo.Binary: "binary",
@@ -143,7 +141,7 @@ def choose_mixed_precision(
     >>> points = choose_mixed_precision(  # doctest: +SKIP
     ...     sim, candidates, score, score, 0.5, "results", True, run_samples)
     """
-    natives = [(_native_candidate(c), str(c)) for c in candidates]
+    natives = [(to_native(c), str(c)) for c in candidates]
     if not isinstance(amp_search_algo, AMPSearchAlgo):
         raise error(
             InvalidArgumentError,
@@ -191,18 +189,18 @@ def choose_mixed_precision(
         return None
     folder.write_info(result)
     entries = [
-        (_group(result.groups[e.group]), _candidate(e.candidate), e.score, e.reduction)
+        (_group(result.groups[e.group]), from_native(e.candidate), e.score, e.reduction)
         for e in result.entries
     ]
     points = [
         ParetoPoint(
-            p.relative_bit_ops, p.score, _group(result.groups[p.group]), _candidate(p.candidate)
+            p.relative_bit_ops, p.score, _group(result.groups[p.group]), from_native(p.candidate)
         )
         for p in result.points
     ]
     if entries:
         visualize_quantizer_group_sensitivity(
-            entries, _candidate(result.baseline), result.float_score, results_dir
+            entries, from_native(result.baseline), result.float_score, results_dir
         )
         visualize_pareto_curve(points, results_dir)
     return points
@@ -225,33 +223,8 @@ class _CachedEvaluator(SearchEvaluator):
         self._folder.keep_points(points, self._groups)
 
 
-def _native_candidate(candidate: Any) -> _core.Candidate:
-    try:
-        (activation_bits, activation_kind), (parameter_bits, parameter_kind) = candidate
-    except (TypeError, ValueError):
-        activation_kind = parameter_kind = None
-    kinds = (activation_kind, parameter_kind)
-    if not all(isinstance(k, QuantizationDataType) for k in kinds):
-        raise error(
-            InvalidArgumentError,
-            "choose_mixed_precision",
-            f"{candidate!r} is no candidate",
-            "write ((activation bits, QuantizationDataType.int), (parameter bits, QuantizationDataType.int))",
-        )
-    return _core.Candidate(
-        qtype.from_legacy_repr(activation_kind, activation_bits).format,
-        qtype.from_legacy_repr(parameter_kind, parameter_bits).format,
-    )
-
-
 def _activation_only(candidate: _core.Candidate) -> _core.Candidate:
     return _core.Candidate(candidate.activation)
-
-
-def _candidate(native: _core.Candidate) -> tuple[tuple[int, QuantizationDataType], ...]:
-    formats = [native.activation, native.parameter]
-    legacy = [qtype._of(f).to_legacy_repr() for f in formats if f is not None]
-    return tuple((bits, kind) for kind, bits in legacy)
 
 
 def _group(native: _core.QuantizerGroup) -> QuantizerGroup:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitsweep import _core, _legacy, _ort
+from bitsweep import _candidates, _core, _legacy, _ort
 from bitsweep._encodings_file import EncodingMismatch
 from bitsweep._export import ExportMethods, encodings_to_onnx_qdq, load_encodings_to_sim
 from bitsweep._model_input import to_native_model
@@ -28,9 +28,9 @@ from bitsweep._parameter_settings import (
     set_lpbq_for_params,
     set_param_type,
 )
-from bitsweep.common.defs import QuantScheme, int8, qtype, scheme_name
+from bitsweep.common.defs import QuantizationDataType, QuantScheme, int8, qtype, scheme_name
 from bitsweep.data import Feed, check_iterable
-from bitsweep.errors import InvalidArgumentError, NotFoundError, error
+from bitsweep.errors import InvalidArgumentError, NotFoundError, NotReadyError, error
 from bitsweep.qc_quantize_op import QcQuantizeOp
 from bitsweep.session import Session
 
@@ -360,6 +360,45 @@ class QuantizationSimModel(ExportMethods):
         for quantizer in found:
             quantizer.set_precision(precision)
         self._simulation.apply_exception_rules()
+
+    def fold_param_quantizers(self) -> None:
+        """Keeps the quantized values of the parameters: freezes their encodings.
+
+        Runs take quantized parameters as constants anyway, so that this makes nothing faster. The quantizers stay for
+        export, and can be unfrozen.
+
+        Raises
+        ------
+        bitsweep.Error
+            For an enabled parameter quantizer without an encoding; nothing is changed then.
+        """
+        enabled = [q for q in (self._quantizers[n] for n in self.param_names) if q.enabled]
+        for quantizer in enabled:
+            if not quantizer.is_initialized():
+                raise error(
+                    NotReadyError,
+                    "fold_param_quantizers",
+                    f'the quantizer of "{quantizer.name}" has no encoding',
+                    "calibrate first (compute_encodings), or disable it",
+                )
+        for quantizer in enabled:
+            quantizer.freeze_encodings()
+
+    def get_supported_kernels(
+        self,
+    ) -> dict[str, list[tuple[tuple[int, QuantizationDataType], ...]]]:
+        """Precisions that the rules list for each operator type, and under ``"defaults"`` for all others.
+
+        Returns
+        -------
+        dict of str to list of candidates
+            ``((activation bits, kind), (parameter bits, kind))`` as ``choose_mixed_precision`` takes them; without the
+            second part for kernels that have no parameters. Empty when the rules restrict nothing.
+        """
+        kernels = _core.supported_kernels(self._simulation)
+        return {
+            kind: [_candidates.from_native(k) for k in listed] for kind, listed in kernels.items()
+        }
 
     def set_histogram_support(self, support: str) -> None:
         """Which values the histograms of tf_enhanced and percentile can hold, for all quantizers.

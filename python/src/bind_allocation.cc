@@ -1,5 +1,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -117,6 +118,8 @@ void bind_allocation(nb::module_& m) {
       .def_ro("parameters", &QuantizerGroup::parameters);
   bind_greedy_results(m);
 
+  m.def("supported_kernels", &supported_kernels, "simulation"_a,
+        "Kernels that the rules list, by operator type or \"defaults\".");
   m.def("quantizer_groups", &quantizer_groups, "simulation"_a);
   m.def(
       "greedy_search",

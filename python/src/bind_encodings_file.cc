@@ -119,15 +119,17 @@ void bind_encodings_file(nb::module_& m) {
   m.def(
       "load_encodings",
       [](Simulation& simulation, const std::filesystem::path& file, bool strict,
-         bool disable_missing, bool freeze_parameters_only) {
+         bool disable_missing, bool freeze_parameters_only, bool freeze) {
         nb::gil_scoped_release release;
         return load_encodings(simulation, file,
                               {.strict = strict,
                                .disable_missing = disable_missing,
-                               .freeze_parameters_only = freeze_parameters_only});
+                               .freeze_parameters_only = freeze_parameters_only,
+                               .freeze = freeze});
       },
       "simulation"_a, "file"_a, "strict"_a = true, "disable_missing"_a = true,
-      "freeze_parameters_only"_a = false, "Reads an encodings file into the quantizers.");
+      "freeze_parameters_only"_a = false, "freeze"_a = false,
+      "Reads an encodings file into the quantizers.");
 }
 
 }  // namespace bitsweep::python

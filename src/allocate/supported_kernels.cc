@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "bitsweep/allocation.h"
 #include "bitsweep/error.h"
@@ -18,6 +19,8 @@ std::string candidate_text(const Candidate& candidate) {
 namespace {
 
 using Kernels = std::vector<Candidate>;
+
+constexpr char kDefaults[] = "defaults";  // holds for operator types without a list of their own
 
 bool contains(const Kernels& list, const Candidate& candidate) {
   return std::find(list.begin(), list.end(), candidate) != list.end();
@@ -75,12 +78,12 @@ std::map<std::string, std::string> deciding_types(const Simulation& simulation) 
 
 class Filter {
  public:
-  Filter(const Simulation& simulation, const graph::Rules& rules, const Kernels& candidates)
-      : types_(deciding_types(simulation)), candidates_(candidates), rules_name_(rules.name) {
-    if (rules.defaults.supported_kernels) defaults_ = kernels_of(*rules.defaults.supported_kernels);
-    for (const auto& [type, rule] : rules.op_types) {
-      if (rule.supported_kernels) by_type_[type] = kernels_of(*rule.supported_kernels);
-    }
+  Filter(const Simulation& simulation, const Kernels& candidates)
+      : types_(deciding_types(simulation)),
+        candidates_(candidates),
+        rules_name_(simulation.engine().placement().rules_name),
+        by_type_(supported_kernels(simulation)) {
+    if (auto defaults = by_type_.extract(kDefaults)) defaults_ = std::move(defaults.mapped());
   }
 
   bool has_kernels() const { return !by_type_.empty() || (defaults_ && !defaults_->empty()); }
@@ -145,11 +148,22 @@ class Filter {
   std::map<std::string, std::string> types_;
   Kernels candidates_;
   std::string rules_name_;
-  std::optional<Kernels> defaults_;
   std::map<std::string, Kernels> by_type_;
+  std::optional<Kernels> defaults_;
 };
 
 }  // namespace
+
+std::map<std::string, Kernels> supported_kernels(const Simulation& simulation) {
+  const graph::Rules& rules = *simulation.engine().placement().rules;
+  std::map<std::string, Kernels> result;
+  if (rules.defaults.supported_kernels)
+    result[kDefaults] = kernels_of(*rules.defaults.supported_kernels);
+  for (const auto& [type, rule] : rules.op_types) {
+    if (rule.supported_kernels) result[type] = kernels_of(*rule.supported_kernels);
+  }
+  return result;
+}
 
 SupportedCandidates supported_candidates(const Simulation& simulation,
                                          const std::vector<QuantizerGroup>& groups,
@@ -163,7 +177,7 @@ SupportedCandidates supported_candidates(const Simulation& simulation,
   for (const Candidate& c : candidates) {
     if (!contains(distinct, c)) distinct.push_back(c);
   }
-  const Filter filter(simulation, *simulation.engine().placement().rules, distinct);
+  const Filter filter(simulation, distinct);
   SupportedCandidates result;
   if (ignore_kernels || !filter.has_kernels()) {
     result.by_group.assign(groups.size(), distinct);

@@ -281,7 +281,7 @@ class Loader {
     } else {
       q.set_granularity({});
     }
-    if (options_.freeze_parameters_only) q.freeze();
+    if (options_.freeze || options_.freeze_parameters_only) q.freeze();
   }
 
   Simulation& simulation_;
