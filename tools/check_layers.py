@@ -46,6 +46,7 @@ PUBLIC = {
     "metric.h": "sweep",
     "sweep.h": "sweep",
     "score_journal.h": "sweep",
+    "layer_error.h": "sweep",
     "interactions.h": "sweep",
     "allocation.h": "allocate",
     "budget.h": "allocate",

@@ -827,6 +827,11 @@ def group_by_layer(simulation: Simulation) -> list[SweepGroup]:
 def operator_of_tensor(simulation: Simulation) -> dict[str, str]:
     """Tensor to the operator that owns its quantizer."""
 
+def layer_errors(simulation: Simulation, samples: object, max_samples: int = -1) -> list[tuple[str, float]]:
+    """
+    (operator, mean squared error of its first output), in topological order.
+    """
+
 def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], metrics: Sequence[MetricChoice], *, labels: object | None = None, mode: str = 'enable_one', until_stable: AdaptiveOptions | None = None, interactions: bool = False, run_directory: str | os.PathLike | None = None, max_kept_bytes: int = 1000000000, reuse: bool = True, num_threads: int = 0, max_memory_bytes: int = 0, progress: object | None = None) -> SweepResult:
     """
     Scores every group; the switches are put back on every exit. The first metric ranks.
@@ -840,6 +845,11 @@ def write_ranges_page(path: str | os.PathLike, *, title: str, kind: str, entries
     """`entries`: (name, smallest bound, largest bound)."""
 
 def write_lines_page(path: str | os.PathLike, *, title: str, values: Sequence[tuple[str, float]], entry_label: str = 'Layer', value_label: str = 'Score', facts: Sequence[tuple[str, str]] = []) -> None: ...
+
+def write_histograms_page(path: str | os.PathLike, *, title: str, entries: Sequence[tuple[str, Sequence[tuple[float, float]], float, float]], facts: Sequence[tuple[str, str]] = []) -> None:
+    """
+    `entries`: (name, [(left edge, share)], smallest bound, largest bound).
+    """
 
 def sweep_run_info_to_json(result: SweepResult) -> str: ...
 

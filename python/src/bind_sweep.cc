@@ -2,6 +2,7 @@
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -18,6 +19,7 @@
 #include "bind.h"
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
+#include "bitsweep/layer_error.h"
 #include "bitsweep/metric.h"
 #include "bitsweep/score_journal.h"
 #include "bitsweep/sweep.h"
@@ -286,6 +288,25 @@ void bind_result(nb::module_& m) {
           "first_samples"_a = AdaptiveOptions{}.first_samples);
 }
 
+// (layer, mean squared error) in topological order.
+std::vector<std::pair<std::string, double>> run_layer_errors(Simulation& simulation,
+                                                             nb::object samples,
+                                                             std::int64_t max_samples) {
+  PythonSamples source(std::move(samples));
+  std::vector<LayerError> layers;
+  {
+    const nb::gil_scoped_release release;
+    layers = layer_errors(simulation, source, max_samples, [](std::int64_t) {
+      const nb::gil_scoped_acquire gil;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      return false;
+    });
+  }
+  std::vector<std::pair<std::string, double>> rows;
+  for (LayerError& layer : layers) rows.emplace_back(std::move(layer.layer), layer.mse);
+  return rows;
+}
+
 void bind_score_journal(nb::module_& m) {
   nb::class_<ScoreJournal>(m, "ScoreJournal",
                            "Scores of a function of the user's own, kept in a run directory.")
@@ -348,6 +369,8 @@ void bind_sweep(nb::module_& m) {
         "One group per operator: its outputs, parameters, and inputs that no operator makes.");
   m.def("operator_of_tensor", &operator_of_tensor, "simulation"_a,
         "Tensor to the operator that owns its quantizer.");
+  m.def("layer_errors", &run_layer_errors, "simulation"_a, "samples"_a, "max_samples"_a = -1,
+        "(operator, mean squared error of its first output), in topological order.");
   m.def("sweep", &run_sweep, "simulation"_a, "samples"_a, "groups"_a, "metrics"_a, nb::kw_only(),
         "labels"_a = nb::none(), "mode"_a = "enable_one", "until_stable"_a = nb::none(),
         "interactions"_a = false, "run_directory"_a = nb::none(),

@@ -108,6 +108,9 @@ class Engine {
 
   /// Runs the whole model with the state, threads inside the run.
   std::vector<Tensor> run(const State& state, const Feed& feed);
+  /// The same for tensors inside the model, behind their quantizers; each must depend on the feed.
+  std::vector<Tensor> run_tensors(const State& state, const Feed& feed,
+                                  const std::vector<graph::TensorId>& tensors);
   /// Runs with quantized parameters; every enabled activation quantizer observes.
   /// With an order, samples may be observed side by side; `sample` is the number of this one.
   std::vector<Tensor> observe(const Feed& feed, ObserverOrder* order = nullptr,
@@ -171,6 +174,9 @@ class Engine {
     bool changed = false;  ///< some value differs from the float pass
   };
   bool is_static_site(int site) const;
+  std::vector<Tensor> run_whole(const State& state, const Feed& feed,
+                                const std::vector<graph::TensorId>& outputs,
+                                Optimization optimization);
   bool quantizes_in(int site, Span span) const;
   bool may_overwrite(graph::TensorId t, Span span) const;
   PartSession suffix_session(const Suffix& suffix);
