@@ -31,7 +31,7 @@ def main() -> None:
         )
         stability = part.stability
         top = {s.name for s in whole.scores[: len(stability.selected)]}
-        # Evaluations differ in cost: forward equivalents count what was computed, per sample opened.
+        # Evaluations differ in cost: forward equivalents count what was computed, per sample.
         work = stability.num_evaluations / whole.num_evaluations
         passes = (part.forward_equivalents * part.num_samples) / (
             whole.forward_equivalents * whole.num_samples

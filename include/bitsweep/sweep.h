@@ -53,14 +53,17 @@ struct MetricChoice {
 /// Ends the work on a group as soon as its place relative to a decision is settled: which groups
 /// are the most sensitive ones, or which are beyond a threshold.
 ///
-/// All groups start on the first few samples. After each round a bootstrap over the samples seen so
-/// far tells how sure the place of each group is; those that are sure enough stop. Samples should
-/// come in no special order.
+/// First parts of the network run quantized on every sample: this shows which samples carry the
+/// error. All groups then start on those that weigh much more than others, and on a few more drawn
+/// at random. After each round, sets that all samples may turn out to be are drawn (a bootstrap for
+/// a finite population); groups whose place is the same in nearly all of them stop, the others get
+/// half as many samples again. The selection is that of a whole sweep on the same samples.
 struct AdaptiveOptions {
   double top_fraction = 0.1;  ///< the decision: this part of the groups is the most sensitive one
   std::optional<double> threshold;  ///< instead: groups that score worse than this
   double confidence = 0.975;        ///< of the place of one group
-  std::int64_t first_samples = 4;   ///< on which all groups are evaluated, at least 2
+  /// On which all groups are evaluated beside those of great weight; at least 2.
+  std::int64_t first_samples = 4;
 };
 
 /// The work ahead, as far as it is known before it starts.
@@ -110,8 +113,8 @@ struct ScoreInterval {
 struct SweepScore {
   std::string name;
   double score = 0.0;
-  std::int64_t rank = 0;  ///< 1 = most sensitive; in a cumulative sweep the step
-  std::vector<double> per_sample;
+  std::int64_t rank = 0;           ///< 1 = most sensitive; in a cumulative sweep the step
+  std::vector<double> per_sample;  ///< in an adaptive sweep those looked at, in that order
   std::vector<double> per_output;  ///< in the order of the compared outputs; NaN without values
   std::optional<ScoreInterval> interval;  ///< absent with fewer than two samples
   bool tied_with_next =
@@ -131,8 +134,10 @@ struct MetricScores {
 struct Stability {
   std::vector<std::string> selected;  ///< the most sensitive groups, or those beyond the threshold
   double confidence = 0.0;            ///< of the least certain place
-  bool settled = false;               ///< every place reached the confidence asked for
-  std::int64_t num_evaluations = 0;   ///< (state, sample) pairs
+  /// Every place reached the confidence asked for. False: the selection is that of these samples,
+  /// but others may give another one.
+  bool settled = false;
+  std::int64_t num_evaluations = 0;  ///< (state, sample) pairs
   std::int64_t num_without_stopping =
       0;  ///< pairs of the same states on all samples seen; at least
 };

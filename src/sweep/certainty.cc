@@ -2,44 +2,43 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "sweep/random.h"
 
 namespace bitsweep::sweeping {
 namespace {
 
-// Percentiles of 2.5% need a few draws beyond them; more draws only steady the last digit.
-constexpr std::size_t kNumDraws = 200;
 constexpr double kTail = 0.025;
 
-/// SplitMix64 (Steele et al. 2014): the same draws on every platform, which std distributions do
-/// not promise.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t n) {
-    state_ += 0x9E3779B97F4A7C15ULL;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return static_cast<std::size_t>((z ^ (z >> 31)) % n);
-  }
-
- private:
-  std::uint64_t state_;
-};
+std::vector<std::size_t> all_of(const std::vector<SampleSums>& states) {
+  std::vector<std::size_t> positions(states.empty() ? 0 : states.front().size());
+  std::iota(positions.begin(), positions.end(), std::size_t{0});
+  return positions;
+}
 
 }  // namespace
 
+Draws resampled(const std::vector<std::size_t>& from, std::uint64_t seed) {
+  Random random(seed);
+  Draws draws(kNumDraws, std::vector<std::size_t>(from.size()));
+  for (std::vector<std::size_t>& draw : draws) {
+    for (std::size_t& position : draw) position = from[random.below(from.size())];
+  }
+  return draws;
+}
+
 Bootstrap::Bootstrap(const MetricAccumulator& metric, const std::vector<SampleSums>& states,
                      std::uint64_t seed)
+    : Bootstrap(metric, states, resampled(all_of(states), seed)) {}
+
+Bootstrap::Bootstrap(const MetricAccumulator& metric, const std::vector<SampleSums>& states,
+                     const Draws& draws)
     : scores_(states.size()) {
-  const std::size_t num_samples = states.empty() ? 0 : states.front().size();
-  Random random(seed);
-  std::vector<std::size_t> draw(num_samples);
-  for (std::size_t d = 0; d < kNumDraws; ++d) {
-    for (std::size_t& sample : draw) sample = random.below(num_samples);
+  for (const std::vector<std::size_t>& draw : draws) {
     for (std::size_t s = 0; s < states.size(); ++s) {
       const std::unique_ptr<MetricAccumulator> total = metric.fresh();
-      for (const std::size_t sample : draw) total->merge(states[s][sample]);
+      for (const std::size_t position : draw) total->merge(states[s][position]);
       scores_[s].push_back(total->score());
     }
   }

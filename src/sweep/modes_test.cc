@@ -210,8 +210,7 @@ TEST(SweepInteractions, AreTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(one.interactions->outputs[0].gram, four.interactions->outputs[0].gram);
 }
 
-TEST(SweepUntilStable, FindsTheTopOfTheWholeSweepWithLessWork) {
-  Swept net("residual", 48);
+void expect_top_of_the_whole_sweep(Swept& net) {
   const SweepResult whole = net.run({});
   const SweepResult part = net.run({.until_stable = AdaptiveOptions{}});
   ASSERT_TRUE(part.stability.has_value());
@@ -223,6 +222,39 @@ TEST(SweepUntilStable, FindsTheTopOfTheWholeSweepWithLessWork) {
   for (std::size_t i = 0; i < wanted.size(); ++i)
     EXPECT_THAT(wanted, ::testing::Contains(part.scores[i].name));
   EXPECT_EQ(part.scores.size(), whole.scores.size());
+  EXPECT_EQ(part.num_samples, whole.num_samples);
+}
+
+TEST(SweepUntilStable, FindsTheTopOfTheWholeSweepWithLessWork) {
+  Swept net("residual", 48);
+  expect_top_of_the_whole_sweep(net);
+}
+
+TEST(SweepUntilStable, SeesTheFewSamplesThatCarryTheErrorWhereverTheyStand) {
+  Swept net("residual", 48);
+  // Beyond every range: clipping makes an error that nothing in the other samples announces.
+  for (auto& [name, tensor] : net.feeds[41]) {
+    for (float& value : tensor.mutable_floats()) value *= 20.0F;
+  }
+  expect_top_of_the_whole_sweep(net);
+}
+
+TEST(SweepUntilStable, SaysWhenThereAreFewerSamplesOnTheSecondReading) {
+  struct Shrinking : VectorSource {
+    using VectorSource::VectorSource;
+    bool next(Feed* feed) override { return num_left-- > 0 && VectorSource::next(feed); }
+    void rewind() override {
+      VectorSource::rewind();
+      num_left = num_rewinds++ == 0 ? 8 : 2;
+    }
+    int num_left = 0;
+    int num_rewinds = 0;
+  };
+  Swept net("residual", 8);
+  Shrinking source(net.feeds);
+  EXPECT_THROW(
+      sweep(net.sim, source, group_by_quantizer(net.sim), {.until_stable = AdaptiveOptions{}}),
+      Error);
 }
 
 TEST(SweepUntilStable, NeedsTwoSamplesAndAModeWithAnOrder) {

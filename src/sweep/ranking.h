@@ -7,6 +7,7 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
 #include "sweep/answers.h"
+#include "sweep/sample_order.h"
 #include "sweep/state_table.h"
 
 namespace bitsweep::sweeping {
@@ -22,15 +23,16 @@ struct ScoredMetric {
 double score_of(const ScoredMetric& metric, const AnswerRow& row, std::size_t num_samples);
 
 /// Rows of all groups that have an answer, in the order of the mode. Groups count with the samples
-/// that all of them finished; with `own_samples` each with all of its own.
+/// that all of them finished; in an adaptive sweep, which has an `order`, each with all of its own,
+/// and these stand for the others too.
 std::vector<SweepScore> rank(const StateTable& table, const AnswerTable& answers,
-                             const ScoredMetric& metric, SweepMode mode, bool own_samples);
+                             const ScoredMetric& metric, SweepMode mode, const SampleOrder* order);
 
 /// Samples that every state finished.
 std::size_t common_samples(const AnswerTable& answers);
 
 /// Adds intervals and ties to ranked rows.
 void add_certainty(const StateTable& table, const AnswerTable& answers, const ScoredMetric& metric,
-                   std::uint64_t seed, std::vector<SweepScore>* rows);
+                   std::uint64_t seed, const SampleOrder* order, std::vector<SweepScore>* rows);
 
 }  // namespace bitsweep::sweeping

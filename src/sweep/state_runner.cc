@@ -186,18 +186,25 @@ std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, Sour
 
 std::optional<SourceSample> StateRunner::next_sample(std::int64_t* index) {
   const std::lock_guard reading(source_mutex_);
-  if (round_ended()) return std::nullopt;
-  std::optional<SourceSample> next = std::exchange(pending_, std::nullopt);
-  if (!next) {
-    next.emplace();
-    if (!source_.next(&next->feed)) {
-      source_ended_ = true;
-      return std::nullopt;
+  while (!source_ended_) {
+    std::optional<SourceSample> next = std::exchange(pending_, std::nullopt);
+    if (!next) {
+      next.emplace();
+      if (!source_.next(&next->feed)) {
+        source_ended_ = true;
+        return std::nullopt;
+      }
+      next->labels = source_.labels();
     }
-    next->labels = source_.labels();
+    const std::size_t number = num_read_++;
+    if (!places_.empty() && number + 1 == places_.size()) source_ended_ = true;
+    const std::optional<std::size_t> place = places_.empty() ? number : places_[number];
+    if (!place) continue;
+    *index = static_cast<std::int64_t>(*place);
+    ++num_opened_;
+    return next;
   }
-  *index = num_opened_++;
-  return next;
+  return std::nullopt;
 }
 
 void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
@@ -223,10 +230,6 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
     max_open_samples_ = 2;
   }
   changed_.notify_all();
-}
-
-bool StateRunner::round_ended() const {
-  return source_ended_ || (max_samples_ >= 0 && num_opened_ >= max_samples_);
 }
 
 void StateRunner::work() {
@@ -262,9 +265,9 @@ void StateRunner::work() {
           jobs_.erase(std::find(jobs_.begin(), jobs_.end(), job));
           changed_.notify_all();
         }
-      } else if (round_ended() && num_producing_ == 0) {
+      } else if (source_ended_ && num_producing_ == 0) {
         break;
-      } else if (!round_ended() && jobs_.size() + num_producing_ < max_open_samples_) {
+      } else if (!source_ended_ && jobs_.size() + num_producing_ < max_open_samples_) {
         produce(lock);
       } else {
         changed_.wait(lock);
@@ -279,9 +282,23 @@ void StateRunner::work() {
   changed_.notify_all();
 }
 
-void StateRunner::run(const std::vector<std::size_t>& active, std::int64_t max_samples,
-                      std::optional<SourceSample> first, int num_threads,
+void StateRunner::run(const std::vector<std::size_t>& active, std::optional<SourceSample> first,
+                      int num_threads, const std::function<bool()>& on_tick) {
+  places_.clear();
+  if (first) pending_ = std::move(first);
+  run_round(active, num_threads, on_tick);
+}
+
+void StateRunner::run(const std::vector<std::size_t>& active,
+                      std::vector<std::optional<std::size_t>> places, int num_threads,
                       const std::function<bool()>& on_tick) {
+  places_ = std::move(places);
+  source_.rewind();
+  run_round(active, num_threads, on_tick);
+}
+
+void StateRunner::run_round(const std::vector<std::size_t>& active, int num_threads,
+                            const std::function<bool()>& on_tick) {
   constexpr std::chrono::milliseconds kTick{100};
   // Early changes cost most: starting with them keeps the workers' ends together.
   order_ = active;
@@ -291,8 +308,8 @@ void StateRunner::run(const std::vector<std::size_t>& active, std::int64_t max_s
   };
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
-  max_samples_ = max_samples;
-  if (first) pending_ = std::move(first);
+  num_read_ = 0;
+  source_ended_ = false;
   num_working_ = num_threads;
   std::vector<std::jthread> workers;
   for (int i = 0; i < num_threads; ++i) workers.emplace_back([this] { work(); });

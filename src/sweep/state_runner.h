@@ -49,13 +49,15 @@ class StateRunner {
               Plan plan, std::vector<simulate::State> states,
               std::vector<const MetricAccumulator*> metrics, KeptAnswers kept, DeltaSums* deltas);
 
-  /// Evaluates the states of these indices on the next samples, up to `max_samples` since the start
-  /// (-1: all), with `num_threads` workers. `first` is a sample already taken from the source.
-  /// `on_tick` is called from this thread several times a second and stops the work by returning
-  /// true.
-  void run(const std::vector<std::size_t>& active, std::int64_t max_samples,
-           std::optional<SourceSample> first, int num_threads,
-           const std::function<bool()>& on_tick);
+  /// Evaluates the states of these indices on the samples of the source, with `num_threads`
+  /// workers. `first` is the first sample, if it was taken from the source already. `on_tick` is
+  /// called from this thread several times a second and stops the work by returning true.
+  void run(const std::vector<std::size_t>& active, std::optional<SourceSample> first,
+           int num_threads, const std::function<bool()>& on_tick);
+  /// The same on some of the samples: for each one, in the order of the source, the place of its
+  /// answers, or nothing where it is passed over.
+  void run(const std::vector<std::size_t>& active, std::vector<std::optional<std::size_t>> places,
+           int num_threads, const std::function<bool()>& on_tick);
 
   /// Call after run(), or under on_tick.
   AnswerTable answers() const;
@@ -63,7 +65,6 @@ class StateRunner {
   std::int64_t num_kept() const;
   std::int64_t num_samples_opened() const;
   bool stopped() const { return stop_; }
-  bool source_ended() const { return source_ended_; }
 
  private:
   /// Float outputs of one sample as one suffix gives them, prepared for each metric.
@@ -110,7 +111,8 @@ class StateRunner {
   void prepare(Prepared& prepared, const SourceSample& source, std::span<const Tensor> reference);
   void record(const Job& job, std::size_t state, Answer answer, bool kept);
   simulate::Sample& opened(Job& job);
-  bool round_ended() const;
+  void run_round(const std::vector<std::size_t>& active, int num_threads,
+                 const std::function<bool()>& on_tick);
 
   simulate::Engine& engine_;
   SampleSource& source_;
@@ -121,8 +123,8 @@ class StateRunner {
   std::vector<const MetricAccumulator*> metrics_;
   KeptAnswers kept_;
   DeltaSums* deltas_;
-  std::vector<std::size_t> order_;  // active states, most expensive first
-  std::int64_t max_samples_ = -1;
+  std::vector<std::size_t> order_;                  // active states, most expensive first
+  std::vector<std::optional<std::size_t>> places_;  // by sample; empty: all, in their order
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -131,11 +133,12 @@ class StateRunner {
   // share.
   std::size_t max_open_samples_ = 1;
   std::size_t num_producing_ = 0;  // workers that open a sample
-  std::mutex source_mutex_;        // guards the source, pending_ and num_opened_
+  std::mutex source_mutex_;        // guards the source, pending_, num_read_ and num_opened_
   std::optional<SourceSample> pending_;
   std::atomic<bool> source_ended_ = false;
   bool stop_ = false;
   std::exception_ptr error_;
+  std::size_t num_read_ = 0;  // of the source, in this round
   std::atomic<std::int64_t> num_opened_ = 0;
   std::int64_t num_done_ = 0;
   std::int64_t num_kept_ = 0;

@@ -51,4 +51,14 @@ StateTable make_states(const Simulation& simulation, const std::vector<SweepGrou
   return table;
 }
 
+State union_of(const std::vector<State>& states) {
+  State all;
+  for (const State& state : states) {
+    State joined;
+    std::set_union(all.begin(), all.end(), state.begin(), state.end(), std::back_inserter(joined));
+    all = std::move(joined);
+  }
+  return all;
+}
+
 }  // namespace bitsweep::sweeping

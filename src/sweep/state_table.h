@@ -20,4 +20,7 @@ struct StateTable {
 StateTable make_states(const Simulation& simulation, const std::vector<SweepGroup>& groups,
                        SweepMode mode);
 
+/// Everything that is on in one of them.
+simulate::State union_of(const std::vector<simulate::State>& states);
+
 }  // namespace bitsweep::sweeping

@@ -85,6 +85,7 @@ void check_options(const SweepOptions& options) {
     refuse("interactions need every group on every sample", "leave until_stable out");
   if (options.until_stable && options.mode == SweepMode::kCumulative)
     refuse("a cumulative sweep has no most sensitive groups", "leave until_stable out");
+  if (options.until_stable) sweeping::check_adaptive_options(*options.until_stable);
 }
 
 sweeping::SourceSample first_sample(const Simulation& simulation, SampleSource& samples) {
@@ -97,33 +98,89 @@ sweeping::SourceSample first_sample(const Simulation& simulation, SampleSource& 
   return first;
 }
 
+/// States beside those of the groups, which run on every sample.
+struct ExtraStates {
+  std::vector<std::size_t> float_model;  ///< where scores compare with the truth
+  std::vector<std::size_t> pilots;       ///< of an adaptive sweep: parts of the groups, all on
+};
+
+/// One pilot for this many groups: they cost a few per cent of the sweep.
+constexpr std::size_t kGroupsPerPilot = 16;
+constexpr std::size_t kMaxPilots = 16;
+
+ExtraStates add_extra_states(const StateTable& table, bool need_labels, bool adaptive,
+                             std::vector<simulate::State>* states) {
+  ExtraStates extra;
+  if (need_labels) {
+    extra.float_model.push_back(states->size());
+    states->emplace_back();
+  }
+  if (!adaptive) return extra;
+  const std::size_t num_groups = table.states.size();
+  const std::size_t num_pilots =
+      std::clamp<std::size_t>(num_groups / kGroupsPerPilot, 1, kMaxPilots);
+  for (std::size_t p = 0; p < num_pilots; ++p) {
+    // Neighbours fail on the same samples, so that parts of the network say more than mixtures.
+    const auto begin =
+        table.states.begin() + static_cast<std::ptrdiff_t>(p * num_groups / num_pilots);
+    const auto end =
+        table.states.begin() + static_cast<std::ptrdiff_t>((p + 1) * num_groups / num_pilots);
+    extra.pilots.push_back(states->size());
+    states->push_back(sweeping::union_of({begin, end}));
+  }
+  return extra;
+}
+
+/// Samples [begin, end) of the order, for StateRunner::run().
+std::vector<std::optional<std::size_t>> places_of(const sweeping::SampleOrder& order,
+                                                  std::size_t begin, std::size_t end) {
+  std::vector<std::optional<std::size_t>> places(order.size());
+  for (std::size_t place = begin; place < end; ++place) places[order.sample(place)] = place;
+  return places;
+}
+
 /// Evaluates in rounds; after each, the states whose place is settled stay behind.
 void run_until_stable(sweeping::StateRunner& runner, sweeping::AdaptiveStop& stop,
-                      const ScoredMetric& metric, std::vector<std::size_t> always,
-                      sweeping::SourceSample first, int num_threads,
-                      const std::function<bool()>& on_tick) {
-  std::optional<sweeping::SourceSample> pending = std::move(first);
-  std::size_t looked_at = 0;
-  while (!stop.open().empty() && !runner.source_ended() && !runner.stopped()) {
-    std::vector<std::size_t> active = stop.open();
-    active.insert(active.end(), always.begin(), always.end());
-    runner.run(active, stop.next_samples(), std::exchange(pending, std::nullopt), num_threads,
-               on_tick);
-    const auto seen = static_cast<std::size_t>(runner.num_samples_opened());
-    if (runner.stopped() || seen == looked_at) break;
-    if (seen < 2) {
+                      const ScoredMetric& metric, const sweeping::SampleOrder& order,
+                      int num_threads, const std::function<bool()>& on_tick) {
+  std::size_t seen = 0;
+  while (!stop.open().empty() && !runner.stopped()) {
+    const std::size_t next = stop.next_samples();
+    runner.run(stop.open(), places_of(order, seen, next), num_threads, on_tick);
+    if (runner.stopped()) return;
+    const AnswerTable answers = runner.answers();
+    for (const std::size_t state : stop.open()) {
+      if (sweeping::num_answers(answers[state]) >= next) continue;
       throw Error(ErrorCode::kInvalidData, "sweep",
-                  "one sample cannot tell whether the ranking is stable",
-                  "give more samples, or leave until_stable out");
+                  "the samples were fewer when they were read again",
+                  "give the same samples in every pass, or leave until_stable out");
     }
-    stop.settle(runner.answers(), metric, seen);
-    looked_at = seen;
+    stop.settle(answers, metric, next);
+    seen = next;
   }
-  if (!runner.stopped()) stop.finish();
+}
+
+/// What the pilots say about the samples. @throws Error(kInvalidData) for a single one.
+sweeping::SampleOrder find_order(const sweeping::StateRunner& runner,
+                                 const std::vector<std::size_t>& pilots, const ScoredMetric& metric,
+                                 std::uint64_t seed) {
+  const AnswerTable answers = runner.answers();
+  std::vector<sweeping::SampleSums> sums;
+  for (const std::size_t pilot : pilots) {
+    sweeping::SampleSums& own = sums.emplace_back();
+    for (const std::optional<sweeping::Answer>& answer : answers[pilot])
+      own.push_back((*answer)[metric.index]);
+  }
+  if (sums.front().size() < 2) {
+    throw Error(ErrorCode::kInvalidData, "sweep",
+                "one sample cannot tell whether the ranking is stable",
+                "give more samples, or leave until_stable out");
+  }
+  return {*metric.accumulator, sums, seed};
 }
 
 Stability stability_of(const sweeping::AdaptiveStop& stop, const StateTable& table,
-                       const sweeping::StateRunner& runner) {
+                       const sweeping::StateRunner& runner, std::size_t num_samples) {
   Stability stability;
   for (std::size_t g = 0; g < table.names.size(); ++g) {
     if (stop.selected(table.state_of_group[g])) stability.selected.push_back(table.names[g]);
@@ -131,8 +188,7 @@ Stability stability_of(const sweeping::AdaptiveStop& stop, const StateTable& tab
   stability.confidence = stop.confidence();
   stability.settled = stop.settled();
   stability.num_evaluations = runner.num_done();
-  stability.num_without_stopping =
-      static_cast<std::int64_t>(table.states.size()) * runner.num_samples_opened();
+  stability.num_without_stopping = static_cast<std::int64_t>(table.states.size() * num_samples);
   return stability;
 }
 
@@ -208,9 +264,9 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
                            : static_cast<double>(table.states.size())});
   }
 
-  // The float model itself is one more state where the truth is known.
+  const bool adaptive = options.until_stable.has_value();
   std::vector<simulate::State> states = table.states;
-  if (metrics.need_labels()) states.emplace_back();
+  const ExtraStates extra = add_extra_states(table, metrics.need_labels(), adaptive, &states);
   sweeping::KeptAnswers kept{.directory = directory.get(), .metrics = metrics.choices()};
   if (directory != nullptr) {
     const journal::StateKeys keys(simulation, options.reuse ? "reuse" : "whole");
@@ -222,7 +278,7 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
 
   sweeping::StateRunner runner(engine, samples, simulation, set_plan, states,
                                metrics.accumulators(), kept, deltas.get());
-  const bool adaptive = options.until_stable.has_value();
+  std::optional<sweeping::SampleOrder> order;  // of an adaptive sweep
   const auto group_answers = [&] {
     AnswerTable answers = runner.answers();
     answers.resize(table.states.size());
@@ -239,8 +295,8 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
                              static_cast<double>(progress.total - progress.done) /
                              static_cast<double>(progress.done);
     }
-    const std::vector<SweepScore> ranked =
-        sweeping::rank(table, group_answers(), metrics.scored(0), options.mode, adaptive);
+    const std::vector<SweepScore> ranked = sweeping::rank(table, group_answers(), metrics.scored(0),
+                                                          options.mode, order ? &*order : nullptr);
     if (!ranked.empty()) {
       progress.worst = ranked.front().name;
       progress.worst_score = ranked.front().score;
@@ -252,31 +308,37 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (adaptive) {
     const bool low_first =
         (metrics.info(0).better == Better::kHigher) == (options.mode == SweepMode::kEnableOne);
-    sweeping::AdaptiveStop stop(*options.until_stable, table.states.size(), low_first,
-                                options.seed);
-    std::vector<std::size_t> always;
-    for (std::size_t s = table.states.size(); s < states.size(); ++s) always.push_back(s);
-    run_until_stable(runner, stop, metrics.scored(0), always, std::move(first), num_threads, tick);
-    if (!runner.stopped()) result.stability = stability_of(stop, table, runner);
+    std::vector<std::size_t> whole = extra.float_model;
+    whole.insert(whole.end(), extra.pilots.begin(), extra.pilots.end());
+    runner.run(whole, std::move(first), num_threads, tick);
+    if (!runner.stopped()) {
+      order = find_order(runner, extra.pilots, metrics.scored(0), options.seed);
+      sweeping::AdaptiveStop stop(*options.until_stable, table.states.size(), low_first,
+                                  options.seed, *order);
+      run_until_stable(runner, stop, metrics.scored(0), *order, num_threads, tick);
+      if (!runner.stopped()) result.stability = stability_of(stop, table, runner, order->size());
+    }
   } else {
     std::vector<std::size_t> all(states.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    runner.run(all, -1, std::move(first), num_threads, tick);
+    runner.run(all, std::move(first), num_threads, tick);
   }
   if (options.progress && !runner.stopped()) on_tick();
 
   const AnswerTable answers = group_answers();
+  const sweeping::SampleOrder* const looked_in = order ? &*order : nullptr;
   result.mode = options.mode;
   result.complete = !runner.stopped();
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     MetricScores scores{.metric = metrics.info(m).name,
                         .unit = metrics.info(m).unit,
                         .better = metrics.info(m).better};
-    scores.scores = sweeping::rank(table, answers, metrics.scored(m), options.mode, adaptive);
+    scores.scores = sweeping::rank(table, answers, metrics.scored(m), options.mode, looked_in);
     if (result.stability) put_selected_first(*result.stability, &scores.scores);
-    sweeping::add_certainty(table, answers, metrics.scored(m), options.seed, &scores.scores);
+    sweeping::add_certainty(table, answers, metrics.scored(m), options.seed, looked_in,
+                            &scores.scores);
     if (metrics.info(m).needs_labels) {
-      const sweeping::AnswerRow row = runner.answers().back();
+      const sweeping::AnswerRow row = runner.answers()[extra.float_model.front()];
       const std::size_t seen = sweeping::num_answers(row);
       if (seen > 0) scores.float_score = sweeping::score_of(metrics.scored(m), row, seen);
     }
@@ -289,10 +351,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   for (const SweepScore& row : result.scores)
     result.num_samples =
         std::max(result.num_samples, static_cast<std::int64_t>(row.per_sample.size()));
+  if (order) result.num_samples = static_cast<std::int64_t>(order->size());  // the pilot saw all
   if (deltas != nullptr) result.interactions = deltas->result(table.names, table.state_of_group);
   result.forward_equivalents =
       engine.forward_equivalents() /
-      static_cast<double>(std::max<std::int64_t>(1, runner.num_samples_opened()));
+      static_cast<double>(std::max<std::int64_t>(
+          1, order ? static_cast<std::int64_t>(order->size()) : runner.num_samples_opened()));
   result.num_runs = engine.num_runs();
   result.num_kept = runner.num_kept();
   result.num_evaluations = runner.num_done() - runner.num_kept();
