@@ -4,7 +4,7 @@
 //
 // The file holds what `bitsweep sweep` writes; these keys are read too: "title", "metric" (text),
 // "better" ("higher" or "lower"), "order" (names along the x axis; default: by rank), "patterns",
-// "details_label".
+// "details_label", "gram" (rows of inner products, for interactions).
 
 #include <cstdio>
 #include <fstream>
@@ -21,6 +21,19 @@ using Json = nlohmann::ordered_json;
 
 double score_of(const Json& value) {
   return value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>();
+}
+
+// One output; `gram`: rows in the order of the ranking.
+bitsweep::Interactions interactions_of(const Json& gram, const std::vector<std::string>& groups) {
+  bitsweep::Interactions interactions;
+  interactions.groups = groups;
+  interactions.num_rows = groups.size();
+  bitsweep::Interactions::Output& output = interactions.outputs.emplace_back();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    interactions.rows.push_back(i);
+    for (const Json& value : gram.at(i)) output.gram.push_back(value.get<double>());
+  }
+  return interactions;
 }
 
 bitsweep::SensitivityPage page_of(const Json& json) {
@@ -49,8 +62,10 @@ bitsweep::SensitivityPage page_of(const Json& json) {
     page.scores.emplace_back(name, score_of(row.at("score")));
     if (row.contains("interval"))
       page.intervals.emplace_back(score_of(row["interval"][0]), score_of(row["interval"][1]));
+    page.tied_with_next.push_back(row.value("tied_with_next", false));
     if (details) page.details.push_back(row.value("detail", ""));
   }
+  if (json.contains("gram")) page.interactions = interactions_of(json["gram"], order);
   return page;
 }
 

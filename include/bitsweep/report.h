@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,11 @@ struct SensitivityPage {
   std::string details_label;         ///< column title of `details`; empty: no such column
   std::vector<std::string> details;  ///< one text per entry, or empty
   std::vector<std::pair<double, double>> intervals;  ///< 95% interval of each score, or empty
+  /// For each score, or empty: the samples leave open which of this and the next rank is more
+  /// sensitive.
+  std::vector<bool> tied_with_next;
+  /// Shown for its first output as a matrix of the most sensitive entries and a list of pairs.
+  std::optional<Interactions> interactions;
   std::vector<std::pair<std::string, std::string>>
       facts;  ///< model, samples, time ... shown above the plot
 };
@@ -31,8 +37,8 @@ std::vector<std::string> default_highlight_patterns();
 ///
 /// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no
 /// rank; it and infinite scores are listed but not drawn.
-/// @throws Error(kInvalidArgument) without scores or when `details` or `intervals` has another
-/// length; Error(kIo).
+/// @throws Error(kInvalidArgument) without scores or when `details`, `intervals` or
+/// `tied_with_next` has another length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
 /// What one quantizer covers: the smallest and the largest bound over its channels.

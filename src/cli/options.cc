@@ -119,10 +119,12 @@ void SweepArguments::add_to(CLI::App* command) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
       ->type_name("K");
-  command->add_option("--group", group, "what is switched on together")
+  command
+      ->add_option("--group", group,
+                   "what is switched on together: each quantizer alone, those of an operator, or "
+                   "those in whose names a regular expression finds the same text")
       ->capture_default_str()
-      ->check(CLI::IsMember({"quantizer", "op"}))
-      ->type_name("quantizer|op");
+      ->type_name("quantizer|op|REGEX");
   command
       ->add_option("--mode", mode,
                    "what is on while a group is scored: it alone, all but it, or it and all before")

@@ -132,6 +132,10 @@ std::string ProgressReporter::json(const SweepProgress& progress) const {
   line["total"] = progress.total >= 0 ? nlohmann::ordered_json(progress.total)
                                       : nlohmann::ordered_json(nullptr);
   line["elapsed_s"] = progress.elapsed_s;
+  line["rate_per_s"] =
+      progress.elapsed_s > 0.0
+          ? nlohmann::ordered_json(static_cast<double>(progress.done) / progress.elapsed_s)
+          : nlohmann::ordered_json(nullptr);
   line["remaining_s"] = progress.remaining_s >= 0.0 ? nlohmann::ordered_json(progress.remaining_s)
                                                     : nlohmann::ordered_json(nullptr);
   if (!progress.worst.empty()) {

@@ -85,6 +85,7 @@ TEST_F(Progress, JsonGivesOneObjectPerLine) {
   const auto first = nlohmann::json::parse(text.substr(0, text.find('\n')));
   EXPECT_EQ(first["phase"], "sweep");
   EXPECT_EQ(first["done"], 1);
+  EXPECT_DOUBLE_EQ(first["rate_per_s"].get<double>(), 2.0);
   EXPECT_TRUE(first["remaining_s"].is_null());
   EXPECT_EQ(first["worst"], "a \"quoted\" name");
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);

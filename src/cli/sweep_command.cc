@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <regex>
 
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
@@ -24,7 +26,10 @@ struct Arguments {
   DataArguments data;
   SweepArguments sweep;
 
-  bool by_operator() const { return sweep.group == "op"; }
+  GroupKind group_kind() const {
+    if (sweep.group == "op") return GroupKind::kOperator;
+    return sweep.group == "quantizer" ? GroupKind::kQuantizer : GroupKind::kName;
+  }
 };
 
 Tensor read_labels(const DataArguments& data) {
@@ -85,10 +90,48 @@ void require_labels(const SweepOptions& options, const DataArguments& data,
   }
 }
 
+std::regex name_pattern(const std::string& pattern) {
+  try {
+    return std::regex(pattern);
+  } catch (const std::regex_error& error) {
+    throw Error(ErrorCode::kInvalidArgument, "options",
+                "--group " + pattern + " is no regular expression: " + error.what(),
+                "write quantizer, op, or an expression such as 'layers\\.([0-9]+)'");
+  }
+}
+
+/// Quantizers by what the pattern finds in their names: its first group, else all of it. Those
+/// without it are left out.
+std::vector<SweepGroup> group_by_name(const std::vector<SweepGroup>& quantizers,
+                                      const std::string& pattern) {
+  const std::regex wanted = name_pattern(pattern);
+  std::vector<SweepGroup> groups;
+  for (const SweepGroup& single : quantizers) {
+    std::smatch found;
+    if (!std::regex_search(single.name, found, wanted)) continue;
+    const std::string name = found.size() > 1 ? found.str(1) : found.str();
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const SweepGroup& g) { return g.name == name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), SweepGroup{name, {}});
+    group->tensors.push_back(single.name);
+  }
+  return groups;
+}
+
 std::vector<SweepGroup> find_groups(const Simulation& simulation, const Arguments& arguments) {
   const QuantizerFilter filter = arguments.sweep.filter();
-  std::vector<SweepGroup> groups = arguments.by_operator() ? group_by_operator(simulation, filter)
-                                                           : group_by_quantizer(simulation, filter);
+  const GroupKind kind = arguments.group_kind();
+  std::vector<SweepGroup> groups = kind == GroupKind::kOperator
+                                       ? group_by_operator(simulation, filter)
+                                       : group_by_quantizer(simulation, filter);
+  if (kind == GroupKind::kName && !groups.empty()) {
+    groups = group_by_name(groups, arguments.sweep.group);
+    if (groups.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "sweep",
+                  "no name of a quantizer holds \"" + arguments.sweep.group + "\"",
+                  "see the names with `bitsweep inspect`");
+    }
+  }
   if (groups.empty() && (!arguments.sweep.only.empty() || !arguments.sweep.patterns.empty())) {
     throw Error(ErrorCode::kInvalidArgument, "sweep",
                 "no quantizer of " + arguments.model.model + " is chosen by --only and --include",
@@ -123,6 +166,7 @@ int run_sweep(const Arguments& arguments) {
   catch_interrupts();
   // Whatever the user got wrong shows before the work starts.
   arguments.sweep.sweep_options();
+  if (arguments.group_kind() == GroupKind::kName) name_pattern(arguments.sweep.group);
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.sweep.progress), stderr);
 
@@ -157,9 +201,9 @@ int run_sweep(const Arguments& arguments) {
                 "interrupted before the first score, nothing was saved", "");
   }
   const std::vector<std::string> details =
-      describe_groups(simulation, result, arguments.by_operator());
+      describe_groups(simulation, result, groups, arguments.group_kind());
   const Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
-  write_results(arguments.sweep.output_folder, simulation, result, details, arguments.by_operator(),
+  write_results(arguments.sweep.output_folder, simulation, result, details, arguments.group_kind(),
                 facts);
 
   fmt::print("{}\n", ranking_text(result, details));

@@ -58,9 +58,12 @@ void prepare_output_folder(const std::filesystem::path& folder) {
 }
 
 std::vector<std::string> describe_groups(const Simulation& simulation, const SweepResult& result,
-                                         bool by_operator) {
+                                         const std::vector<SweepGroup>& groups, GroupKind kind) {
   std::map<std::string, std::string> texts;
-  if (by_operator) {
+  if (kind == GroupKind::kName) {
+    for (const SweepGroup& group : groups)
+      texts[group.name] = plural(static_cast<std::int64_t>(group.tensors.size()), "quantizer");
+  } else if (kind == GroupKind::kOperator) {
     for (const OperatorInfo& op : simulation.operators()) texts[op.name] = op.type;
   } else {
     for (const TensorReport& row : simulation.describe()) {
@@ -76,12 +79,15 @@ std::vector<std::string> describe_groups(const Simulation& simulation, const Swe
 
 std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details) {
   Table table({{"rank", true}, {result.metric, true}, {"name"}, {"what"}});
+  bool ties = false;
   for (std::size_t i = 0; i < std::min(kRowsShown, result.scores.size()); ++i) {
     const SweepScore& score = result.scores[i];
-    table.add(
-        {std::to_string(score.rank), score_text(score.score, result.unit), score.name, details[i]});
+    ties = ties || score.tied_with_next;
+    table.add({std::to_string(score.rank) + (score.tied_with_next ? "~" : " "),
+               score_text(score.score, result.unit), score.name, details[i]});
   }
   std::string text = table.text();
+  if (ties) text += "~ the samples leave open whether this or the next one is more sensitive\n";
   if (result.scores.size() > kRowsShown)
     text += fmt::format("... and {} more\n", result.scores.size() - kRowsShown);
   return text;
@@ -133,7 +139,7 @@ std::string cost_text(const SweepResult& result) {
 
 void write_results(const std::filesystem::path& folder, const Simulation& simulation,
                    const SweepResult& result, const std::vector<std::string>& details,
-                   bool by_operator, const Facts& facts) {
+                   GroupKind kind, const Facts& facts) {
   write_text_file(folder / "results.json", sweep_to_json(result, facts));
   write_text_file(folder / "run.json", sweep_run_info_to_json(result));
   SensitivityPage page;
@@ -148,9 +154,16 @@ void write_results(const std::filesystem::path& folder, const Simulation& simula
     page.scores.emplace_back(score.name, score.score);
     page.details.push_back(details[row]);
     if (score.interval) page.intervals.emplace_back(score.interval->low, score.interval->high);
+    page.tied_with_next.push_back(score.tied_with_next);
   }
+  page.interactions = result.interactions;
   page.highlight_patterns = default_highlight_patterns();
-  page.details_label = by_operator ? "Operator" : "Quantizer";
+  std::erase_if(page.highlight_patterns, [&](const std::string& pattern) {
+    return std::none_of(page.scores.begin(), page.scores.end(), [&](const auto& score) {
+      return score.first.find(pattern) != std::string::npos;
+    });
+  });
+  page.details_label = kind == GroupKind::kOperator ? "Operator" : "Quantizer";
   page.facts = facts;
   page.facts.emplace_back("cost", cost_text(result));
   write_sensitivity_page(page, folder / "report.html");

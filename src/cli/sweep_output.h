@@ -15,10 +15,13 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 /// Makes the folder and proves that files can be written there. @throws Error(kIo).
 void prepare_output_folder(const std::filesystem::path& folder);
 
-/// What a reader wants beside the name of a group: format of its quantizer, or type of its
-/// operator.
+/// What the groups of a sweep are.
+enum class GroupKind { kQuantizer, kOperator, kName };
+
+/// What a reader wants beside the name of a group: format of its quantizer, type of its operator,
+/// or how many quantizers share the name.
 std::vector<std::string> describe_groups(const Simulation& simulation, const SweepResult& result,
-                                         bool by_operator);
+                                         const std::vector<SweepGroup>& groups, GroupKind kind);
 
 /// The most sensitive groups, and how many more there are.
 std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details);
@@ -41,6 +44,6 @@ std::string cost_text(const SweepResult& result);
 /// Writes results.json, run.json and report.html. @throws Error(kIo).
 void write_results(const std::filesystem::path& folder, const Simulation& simulation,
                    const SweepResult& result, const std::vector<std::string>& details,
-                   bool by_operator, const Facts& facts);
+                   GroupKind kind, const Facts& facts);
 
 }  // namespace bitsweep::cli

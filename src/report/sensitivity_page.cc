@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -11,6 +12,9 @@ namespace bitsweep {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMatrixSize = 24;
+constexpr std::size_t kNumPairs = 20;
 
 // 1-based ranks by entry, most sensitive first; 0 for NaN, which has no place in an order.
 std::vector<std::int64_t> ranks_of(const SensitivityPage& page) {
@@ -27,6 +31,67 @@ std::vector<std::int64_t> ranks_of(const SensitivityPage& page) {
   return ranks;
 }
 
+void check_length(const SensitivityPage& page, std::size_t length, const std::string& what,
+                  const std::string& one) {
+  if (length == 0 || length == page.scores.size()) return;
+  throw Error(ErrorCode::kInvalidArgument, "report",
+              "there are " + std::to_string(length) + " " + what + " for " +
+                  std::to_string(page.scores.size()) + " scores",
+              "give one " + one + " per score, or none at all");
+}
+
+// Entries of the page that the matrix shows, most sensitive first, by index.
+std::vector<std::size_t> matrix_entries(const SensitivityPage& page,
+                                        const std::vector<std::int64_t>& ranks,
+                                        const std::map<std::string, std::size_t>& row_of) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] > 0 && row_of.contains(page.scores[i].first)) chosen.push_back(i);
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  if (chosen.size() > kMatrixSize) chosen.resize(kMatrixSize);
+  return chosen;
+}
+
+// How the errors of two entries add up, in [-1, 1]; null where they made none or no numbers.
+Json interaction_of(const Interactions::Output& output, std::size_t num_rows, std::size_t a,
+                    std::size_t b) {
+  const std::vector<double>& gram = output.gram;
+  const double both = gram[a * num_rows + a] + gram[b * num_rows + b];
+  const double value = 2.0 * gram[a * num_rows + b] / both;
+  return both > 0.0 && std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json interactions_of(const SensitivityPage& page, const std::vector<std::int64_t>& ranks) {
+  if (!page.interactions || page.interactions->outputs.empty()) return nullptr;
+  const Interactions& interactions = *page.interactions;
+  std::map<std::string, std::size_t> row_of;
+  for (std::size_t g = 0; g < interactions.groups.size(); ++g)
+    row_of.emplace(interactions.groups[g], interactions.rows[g]);
+  Json entries = Json::array();
+  Json matrix = Json::array();
+  const std::vector<std::size_t> chosen = matrix_entries(page, ranks, row_of);
+  for (const std::size_t i : chosen) {
+    entries.push_back(i);
+    Json& line = matrix.emplace_back(Json::array());
+    for (const std::size_t j : chosen) {
+      line.push_back(interaction_of(interactions.outputs.front(), interactions.num_rows,
+                                    row_of.at(page.scores[i].first),
+                                    row_of.at(page.scores[j].first)));
+    }
+  }
+  Json pairs = Json::array();
+  for (const InteractingPair& pair : interactions.strongest_pairs(kNumPairs)) {
+    pairs.push_back({{"first", pair.first},
+                     {"second", pair.second},
+                     {"interaction", report::json_number(pair.interaction)},
+                     {"energy", report::json_number(pair.energy)}});
+  }
+  return {
+      {"entries", std::move(entries)}, {"matrix", std::move(matrix)}, {"pairs", std::move(pairs)}};
+}
+
 }  // namespace
 
 std::vector<std::string> default_highlight_patterns() {
@@ -38,18 +103,9 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
     throw Error(ErrorCode::kInvalidArgument, "report", "there are no scores to show",
                 "give the result of a sensitivity sweep");
   }
-  if (!page.details.empty() && page.details.size() != page.scores.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "report",
-                "there are " + std::to_string(page.details.size()) + " details for " +
-                    std::to_string(page.scores.size()) + " scores",
-                "give one text per score, or none at all");
-  }
-  if (!page.intervals.empty() && page.intervals.size() != page.scores.size()) {
-    throw Error(ErrorCode::kInvalidArgument, "report",
-                "there are " + std::to_string(page.intervals.size()) + " intervals for " +
-                    std::to_string(page.scores.size()) + " scores",
-                "give one interval per score, or none at all");
-  }
+  check_length(page, page.details.size(), "details", "text");
+  check_length(page, page.intervals.size(), "intervals", "interval");
+  check_length(page, page.tied_with_next.size(), "ties", "tie");
   const std::string metric = page.metric.empty() ? "Score" : page.metric;
   const std::string title =
       page.title.empty() ? "Quantization sensitivity (" + metric + ")" : page.title;
@@ -64,6 +120,7 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
       const auto& [low, high] = page.intervals[i];
       entry["interval"] = Json::array({report::json_number(low), report::json_number(high)});
     }
+    if (!page.tied_with_next.empty() && page.tied_with_next[i]) entry["tied_with_next"] = true;
     entries.push_back(std::move(entry));
   }
   const std::string details_label = page.details_label.empty() ? "Details" : page.details_label;
@@ -72,7 +129,8 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
                       {"higher_is_worse", page.higher_is_worse},
                       {"details_label", page.details.empty() ? "" : details_label},
                       {"patterns", page.highlight_patterns},
-                      {"entries", std::move(entries)}},
+                      {"entries", std::move(entries)},
+                      {"interactions", interactions_of(page, ranks)}},
                      path);
 }
 

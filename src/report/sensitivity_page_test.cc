@@ -52,6 +52,31 @@ std::vector<Json> ranks(const Json& data) {
   return result;
 }
 
+TEST_F(WriteSensitivityPage, ShowsInteractionsOfTheMostSensitiveEntriesByRank) {
+  SensitivityPage page = page_of({{"a", 30.0}, {"b", 10.0}, {"twin of a", 30.0}});
+  page.interactions = Interactions{.groups = {"b", "a", "twin of a"},
+                                   .rows = {0, 1, 1},
+                                   .num_rows = 2,
+                                   .outputs = {{.gram = {4.0, -1.0, -1.0, 1.0}}}};
+  const Json shown = data(page)["interactions"];
+  EXPECT_EQ(shown["entries"], Json({1, 0, 2}));
+  EXPECT_DOUBLE_EQ(shown["matrix"][0][1].get<double>(), -0.4);
+  EXPECT_DOUBLE_EQ(shown["matrix"][1][2].get<double>(), 1.0);
+  EXPECT_EQ(shown["pairs"][0]["first"], "b");
+  page.interactions.reset();
+  EXPECT_TRUE(data(page)["interactions"].is_null());
+}
+
+TEST_F(WriteSensitivityPage, SaysWhichNeighboursAreTied) {
+  SensitivityPage page = page_of({{"a", 30.0}, {"b", 10.0}});
+  page.tied_with_next = {false, true};
+  const Json entries = data(page)["entries"];
+  EXPECT_FALSE(entries[0].contains("tied_with_next"));
+  EXPECT_EQ(entries[1]["tied_with_next"], true);
+  page.tied_with_next.pop_back();
+  EXPECT_NE(message_of(page).find("1 ties for 2 scores"), std::string::npos);
+}
+
 TEST_F(WriteSensitivityPage, KeepsTheOrderAndRanksLowestFirstWhenHigherIsBetter) {
   const Json page = data(page_of({{"a", 30.0}, {"b", 10.0}, {"c", 20.0}}));
   EXPECT_EQ(page["entries"][0]["name"], "a");

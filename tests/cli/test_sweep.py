@@ -317,6 +317,21 @@ def test_modes_choices_metrics_and_interactions(
     assert "no quantizer" in result.stderr
 
 
+def test_groups_by_a_part_of_the_name(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    result = run("sweep", model, "--data", data, "-o", "out", "--group", r"\.(weight|bias)$")
+    assert result.returncode == 0, result.stderr
+    assert {row["name"] for row in results(tmp_path / "out")["ranking"]} <= {"weight", "bias"}
+    assert " quantizer" in result.stdout
+
+    result = run("sweep", model, "--data", data, "-o", "out", "--group", "no such name")
+    assert result.returncode == 2
+    assert 'no name of a quantizer holds "no such name"' in result.stderr
+
+    result = run("sweep", model, "--data", data, "-o", "out", "--group", "(")
+    assert result.returncode == 2
+    assert "--group ( is no regular expression" in result.stderr
+
+
 def test_until_stable_says_what_it_found_and_what_it_cost(
     run: Run, model: Path, data: Path, tmp_path: Path
 ) -> None:

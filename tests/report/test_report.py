@@ -72,6 +72,37 @@ def test_intervals_are_drawn_and_listed(open_page):
     assert "5.0000 to 15.0000" in report.page.inner_text(".card-hover")
 
 
+def test_tied_neighbours_are_marked_and_explained(open_page):
+    rows = [
+        {"name": "a", "score": 10.0, "tied_with_next": True},
+        {"name": "b", "score": 10.1},
+        {"name": "c", "score": 30.0},
+    ]
+    report = open_page({"metric": "SQNR", "ranking": rows})
+    assert [row[0] for row in report.rows()] == ["1 ≈", "2", "3"]
+    assert "≈ the samples leave open" in report.page.inner_text("main")
+    report.page.mouse.move(*report.point(0))
+    assert "1 ≈ of 3" in report.page.inner_text(".card-hover")
+    untied = open_page({"metric": "SQNR", "ranking": rows[1:]})
+    assert "≈" not in untied.page.inner_text("main")
+
+
+def test_interactions_show_a_matrix_and_the_strongest_pairs(open_page):
+    rows = [{"name": name, "score": score} for name, score in (("a", 1.0), ("b", 2.0), ("c", 3.0))]
+    gram = [[4.0, 3.0, 0.0], [3.0, 4.0, -1.0], [0.0, -1.0, 1.0]]
+    report = open_page({"metric": "SQNR", "ranking": rows, "gram": gram})
+    squares = report.page.locator(".matrix rect")
+    assert squares.count() == 9
+    assert report.page.locator(".matrix rect.worse").count() == 2
+    assert report.page.locator(".matrix rect.cancel").count() == 2
+    squares.nth(1).hover()
+    assert report.page.inner_text(".reading") == ("+0.75 worse together: a (rank 1) and b (rank 2)")
+    assert report.page.locator(".pairs li").all_inner_texts()[:2] == ["+0.75\na\nb", "-0.40\nb\nc"]
+    plain = open_page({"metric": "SQNR", "ranking": rows})
+    assert plain.page.locator(".matrix").count() == 0
+    assert report.messages == []
+
+
 def test_points_stand_in_the_order_given_whatever_their_rank(open_report):
     report = open_report({"z": 3.0, "a": 1.0, "m": 2.0})
     xs = [report.point(i)[0] for i in range(3)]

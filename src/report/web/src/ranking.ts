@@ -3,6 +3,13 @@
 import type { JsonNumber } from './numbers';
 import type { PageData } from './page';
 
+/** How errors add up: 1 fully, 0 independent, -1 they cancel. */
+export interface InteractionsData {
+  entries: number[]; // those of the matrix, by index, most sensitive first
+  matrix: (number | null)[][];
+  pairs: { first: string; second: string; interaction: JsonNumber; energy: JsonNumber }[];
+}
+
 export interface SensitivityData extends PageData {
   metric: string;
   higher_is_worse: boolean;
@@ -14,7 +21,9 @@ export interface SensitivityData extends PageData {
     rank: number | null;
     detail?: string;
     interval?: [JsonNumber, JsonNumber];
+    tied_with_next?: boolean;
   }[];
+  interactions: InteractionsData | null;
 }
 
 export interface Entry {
@@ -24,6 +33,7 @@ export interface Entry {
   rank: number; // 1: most sensitive; NaN: no number as score
   detail: string;
   interval: [number, number] | null; // 95 %
+  tied_with_next: boolean; // its order against the next rank is open
 }
 
 export interface Filter {
@@ -32,13 +42,14 @@ export interface Filter {
 }
 
 export function entries_of(data: SensitivityData): Entry[] {
-  return data.entries.map(({ name, score, rank, detail, interval }, index) => ({
+  return data.entries.map(({ name, score, rank, detail, interval, tied_with_next }, index) => ({
     index,
     name,
     score: Number(score),
     rank: rank ?? NaN,
     detail: detail ?? '',
     interval: interval ? [Number(interval[0]), Number(interval[1])] : null,
+    tied_with_next: tied_with_next ?? false,
   }));
 }
 

@@ -2,6 +2,7 @@
 
 import { h, marked } from './dom';
 import { Guide } from './guide';
+import { interactions_section } from './interactions';
 import { NumberField } from './number_field';
 import { fixed4, nice_step } from './numbers';
 import { csv_tools, image_action, note, page_frame, zoom_action } from './page';
@@ -12,6 +13,7 @@ import { Table, type Column } from './table';
 
 const kTop = 20;
 const kPortion = 200;
+const kTied = 'the samples leave open whether this or the next rank is more sensitive';
 
 export function sensitivity_page(data: SensitivityData): void {
   const entries = entries_of(data);
@@ -45,7 +47,7 @@ export function sensitivity_page(data: SensitivityData): void {
           'dl',
           {},
           h('dt', {}, 'Rank'),
-          h('dd', {}, h('b', {}, String(entry.rank)), ` of ${entries.length}`),
+          h('dd', {}, h('b', {}, rank_text(entry)), ` of ${entries.length}`),
           h('dt', {}, data.metric),
           h('dd', {}, h('b', {}, fixed4(entry.score))),
           ...(entry.interval === null ? [] : [h('dt', {}, '95 % interval'), h('dd', {}, interval_text(entry))]),
@@ -115,7 +117,8 @@ export function sensitivity_page(data: SensitivityData): void {
       title: 'Rank',
       kind: 'number',
       key: ({ rank }) => rank,
-      cell: ({ rank }) => (Number.isNaN(rank) ? '-' : String(rank)),
+      cell: (entry) =>
+        entry.tied_with_next ? h('span', { title: kTied }, rank_text(entry)) : rank_text(entry),
     },
     { title: 'Name', kind: 'name', key: ({ name }) => name, cell: ({ name }) => marked(name, filter.patterns) },
     ...(data.details_label === ''
@@ -244,12 +247,19 @@ export function sensitivity_page(data: SensitivityData): void {
       'section',
       { class: 'card', 'aria-label': 'Table' },
       h('div', { class: 'bar-head' }, h('div', {}, heading, status), h('div', { class: 'tools' }, all, ...csv)),
+      ...(entries.some(({ tied_with_next }) => tied_with_next) ? [h('p', { class: 'hint' }, `≈ ${kTied}`)] : []),
       table.element,
     ),
+    ...(data.interactions === null ? [] : [interactions_section(data.interactions, entries)]),
   );
   if (finite.length > 0) plot.add_guide(guide);
   plot.start();
   update_table();
+}
+
+function rank_text({ rank, tied_with_next }: Entry): string {
+  if (Number.isNaN(rank)) return '-';
+  return tied_with_next ? `${rank} ≈` : String(rank);
 }
 
 function interval_text({ interval }: Entry): string {
