@@ -16,13 +16,14 @@ namespace BITSWEEP_EXPORT bitsweep {
 /// symmetric is signed, asymmetric unsigned.
 enum class ActivationSign { kUnsigned, kSigned, kUnchanged };
 
+/// How an encodings file is written.
 struct EncodingsFileOptions {
   /// "0.6.1", "1.0.0" or "2.0.0".
   std::string version = "1.0.0";
   /// Adds int32 encodings of biases: scale = input scale * weight scale. Absent: with version 2.0.0
   /// only.
   std::optional<bool> int32_bias;
-  ActivationSign activation_sign = ActivationSign::kUnsigned;
+  ActivationSign activation_sign = ActivationSign::kUnsigned;  ///< with version 2.0.0
 };
 
 /// The encodings of all enabled quantizers as JSON text.
@@ -30,10 +31,11 @@ struct EncodingsFileOptions {
 /// can't say; Error(kNotReady) when an enabled quantizer has no encoding.
 std::string encodings_text(const Simulation& simulation, const EncodingsFileOptions& options = {});
 
+/// What export_simulation() writes.
 struct ExportOptions {
   EncodingsFileOptions encodings;
-  bool model = true;  ///< writes the float model too
-  SaveOptions save{};
+  bool model = true;   ///< writes the float model too
+  SaveOptions save{};  ///< of the float model: when its weights go to a file of their own
 };
 
 /// Writes `<prefix>.encodings` and, if asked, the float model as `<prefix>.onnx` (weights above 1
@@ -45,6 +47,7 @@ struct ExportOptions {
 void export_simulation(const Simulation& simulation, const std::filesystem::path& folder,
                        const std::string& prefix, const ExportOptions& options = {});
 
+/// What a file may change in the quantizers.
 struct LoadEncodingsOptions {
   /// Any difference between file and settings is an error, and nothing is loaded.
   bool strict = true;
@@ -57,9 +60,10 @@ struct LoadEncodingsOptions {
   bool freeze = false;  ///< quantizers of the file keep what they got, whatever is calibrated later
 };
 
-/// Settings of one quantizer that the file has in another way: (simulation, file).
+/// Settings of one quantizer that the file has in another way: (simulation, file). What is equal is
+/// absent.
 struct EncodingMismatch {
-  std::string tensor;
+  std::string tensor;  ///< its name in the model
   std::optional<std::pair<bool, bool>> enabled;
   std::optional<std::pair<std::string, std::string>> format;  ///< "int8", "float16", ...
   std::optional<std::pair<std::string, std::string>>

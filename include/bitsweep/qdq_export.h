@@ -29,9 +29,10 @@ struct QdqOptions {
 
 /// What a target profile does to a tensor, or why it can't take it.
 struct ProfileNote {
-  std::string tensor;
-  std::string what;      ///< rest of a sentence that begins with the tensor
-  bool refused = false;  ///< the model can't be written for this target
+  std::string tensor;     ///< its name in the model
+  std::string what;       ///< rest of a sentence that begins with the tensor
+  bool refused = false;   ///< the model can't be written for this target
+  bool repaired = false;  ///< its grid is another one than in the simulation
 };
 
 /// What to_onnx_qdq() would change for the target, and the tensors for which it would refuse: all
@@ -41,11 +42,11 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 
 /// The model with QuantizeLinear and DequantizeLinear for every enabled quantizer: what was
 /// simulated, up to the rounding of exact half steps. All tensors keep their names, inputs and
-/// outputs too. float16 quantizers have no such form: their
-/// weights are stored rounded, their activations stay in float. The operator set is raised
-/// to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16 bits, blocks) when it is
-/// lower.
-/// Widths between 4, 8 and 16 bits are carried by the next wider type.
+/// outputs too. Readers of a shared bias get copies where their scales differ. float16 quantizers
+/// have no such form: their weights are stored rounded, their activations stay in float. The
+/// operator set is raised to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16
+/// bits, blocks) when it is lower. Widths between 4, 8 and 16 bits are carried by the next wider
+/// type.
 /// @throws Error(kNotReady) for an enabled quantizer without encoding; Error(kInvalidArgument) for
 /// widths above 16 bits and tensors that the profile refuses; Error(kInvalidModel) when an operator
 /// would change its meaning in the needed operator set.

@@ -12,9 +12,10 @@
 
 namespace BITSWEEP_EXPORT bitsweep {
 
+/// What is checked, and how exactly.
 struct VerifyOptions {
   /// Steps of an output by which the exported model, run without optimizations, may differ from the
-  /// simulation. One: a value that lies between two codes may round to either.
+  /// plain simulation. One: a value that lies between two codes may round to either.
   double max_steps = 1.0;
   int num_threads = 1;        ///< of the sessions of the exported model
   int num_latency_runs = 10;  ///< runs of the first sample per model; 0: no timing
@@ -52,6 +53,7 @@ struct Disagreement {
   std::int64_t sample = 0;
 };
 
+/// What a check of an exported model found.
 struct VerifyResult {
   std::vector<std::string> problems;  ///< what the checks of the file found, a sentence each
   std::vector<std::string> notes;     ///< what else one should know, a sentence each
@@ -60,9 +62,9 @@ struct VerifyResult {
   /// First tensor of the model that differs by more than `max_steps`, in the sample whose outputs
   /// differ most; found by bisection. Only when an output differs.
   std::optional<Disagreement> first_disagreement;
-  std::int64_t num_samples = 0;
-  double float_ms = 0.0;  ///< median latency of one run, all optimizations; 0: not measured
-  double qdq_ms = 0.0;
+  std::int64_t num_samples = 0;  ///< that were compared
+  double float_ms = 0.0;         ///< median latency of one run, all optimizations; 0: not measured
+  double qdq_ms = 0.0;           ///< the same of the exported model
 
   /// No problem; loads at every level; every output of the file, run without optimizations, is
   /// within `max_steps` of the plain simulation in every sample. Simulation::run() may differ by
@@ -78,6 +80,7 @@ VerifyResult verify(Simulation& simulation, const std::filesystem::path& qdq_fil
 
 /// The same when only the files are there: the simulation is read back from the QDQ model, the
 /// float outputs come from `float_file`.
+/// @throws Error also for a QDQ model whose nodes do not map to quantizers.
 VerifyResult verify(const std::filesystem::path& float_file, const std::filesystem::path& qdq_file,
                     SampleSource& samples, const SimulationOptions& simulation_options = {},
                     const VerifyOptions& options = {});

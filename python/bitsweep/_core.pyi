@@ -921,6 +921,9 @@ class ProfileNote:
     @property
     def refused(self) -> bool: ...
 
+    @property
+    def repaired(self) -> bool: ...
+
 def profile_notes(simulation: Simulation, profile: str, int32_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[ProfileNote]:
     """What to_onnx_qdq() changes or refuses for a target."""
 

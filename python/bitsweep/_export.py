@@ -312,7 +312,7 @@ class ExportMethods:
         Returns
         -------
         list of ProfileNote
-            With ``tensor``, ``what`` and ``refused``.
+            With ``tensor``, ``what``, ``refused``, and ``repaired`` where the grid is another one than in the simulation.
 
         Examples
         --------

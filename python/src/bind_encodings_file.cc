@@ -102,7 +102,8 @@ void bind_encodings_file(nb::module_& m) {
                           "What a target profile does to a tensor, or why it can't take it.")
       .def_ro("tensor", &ProfileNote::tensor)
       .def_ro("what", &ProfileNote::what)
-      .def_ro("refused", &ProfileNote::refused);
+      .def_ro("refused", &ProfileNote::refused)
+      .def_ro("repaired", &ProfileNote::repaired);
 
   m.def(
       "profile_notes",

@@ -146,6 +146,17 @@ def test_shared_bias_beside_a_tensor_of_a_likely_copy_name():
     sim = simulate(model, samples(x=[1, 10, 8, 8]))
     assert rows(sim)["b0"].status == "quantized"
     assert [r.tensor for r in sim.describe()].count("b") == 1
+    feeds = samples(x=[1, 10, 8, 8])
+    exported = sim.to_onnx_qdq(export_int32_bias=True, prequantize_constants=True)
+    convs = [n for n in exported.graph.node if n.op_type == "Conv"]
+    made = {n.output[0]: n for n in exported.graph.node}
+    types = {i.name: i.data_type for i in exported.graph.initializer}
+    # A copy in 32 bits for each reader, because the scales of their inputs differ; the float one is gone.
+    assert convs[0].input[2] != convs[1].input[2]
+    for conv in convs:
+        assert types[made[conv.input[2]].input[0]] == onnx.TensorProto.INT32
+    assert "b" not in types
+    assert sim.verify(exported, feeds, latency_runs=0).passed
 
 
 # G05: one table read by Gather and, transposed, by Gemm

@@ -29,8 +29,9 @@ class BiasScales {
     }
   }
 
-  std::map<std::string, FileEntry> entries() {
-    std::map<std::string, FileEntry> result;
+  BiasEntries entries() {
+    std::map<std::string, FileEntry> common;
+    std::vector<FileEntry> by_reader;
     std::set<std::string> disputed;
     for (const graph::Operator& op : engine_.placement().operators) {
       const TensorId bias = parameter(op, "bias");
@@ -41,14 +42,27 @@ class BiasScales {
         disputed.insert(name);
         continue;
       }
-      const auto [it, is_first] = result.emplace(name, *entry);
+      const auto [it, is_first] = common.emplace(name, *entry);
       if (!is_first && it->second.cells != entry->cells) disputed.insert(name);
+      entry->readers = readers(op, bias);
+      if (!entry->readers.empty()) by_reader.push_back(std::move(*entry));
     }
-    for (const std::string& name : disputed) result.erase(name);
-    return result;
+    for (const std::string& name : disputed) common.erase(name);
+    std::erase_if(by_reader, [&](const FileEntry& e) { return disputed.count(e.name) == 0; });
+    return {.common = std::move(common), .by_reader = std::move(by_reader)};
   }
 
  private:
+  // Nodes of an operator that read the bias itself, and not through other nodes.
+  std::vector<int> readers(const graph::Operator& op, TensorId bias) const {
+    std::vector<int> result;
+    for (const graph::Use& use : engine_.graph().tensor(bias).uses) {
+      if (use.input >= 0 && std::find(op.nodes.begin(), op.nodes.end(), use.node) != op.nodes.end())
+        result.push_back(use.node);
+    }
+    return result;
+  }
+
   static TensorId parameter(const graph::Operator& op, std::string_view kind) {
     for (const auto& [tensor, k] : op.parameters) {
       if (k == kind) return tensor;
@@ -194,7 +208,7 @@ class BiasScales {
 
 }  // namespace
 
-std::map<std::string, FileEntry> bias_entries(const Simulation& simulation, bool loaded_only) {
+BiasEntries bias_entries(const Simulation& simulation, bool loaded_only) {
   return BiasScales(simulation, loaded_only).entries();
 }
 

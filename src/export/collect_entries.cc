@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -57,9 +58,10 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
                                        const CollectOptions& options) {
   const std::set<std::string> parameters(simulation.parameter_names().begin(),
                                          simulation.parameter_names().end());
-  std::map<std::string, FileEntry> biases;
+  BiasEntries found;
   if (options.int32_bias || options.loaded_bias)
-    biases = bias_entries(simulation, !options.int32_bias);
+    found = bias_entries(simulation, !options.int32_bias);
+  std::map<std::string, FileEntry>& biases = found.common;
   std::vector<FileEntry> entries;
   for (const std::string& name : simulation.tensor_names()) {
     const Quantizer& q = *simulation.quantizer(name);
@@ -73,6 +75,7 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
     }
   }
   for (auto& [name, entry] : biases) entries.push_back(std::move(entry));
+  if (options.per_reader) std::ranges::move(found.by_reader, std::back_inserter(entries));
   if (options.derived)
     add_derived_entries(simulation.engine().graph(), simulation.engine().placement(), entries);
   for (FileEntry& entry : entries) apply_sign(entry, options.activation_sign);

@@ -13,6 +13,8 @@ struct CollectOptions {
   bool loaded_bias = false;  ///< int32 biases that were read from a file, whatever int32_bias says
   /// Adds tensors that carry the grid of another one because only data movement lies between.
   bool derived = false;
+  /// Shared biases whose readers need different scales, an entry per reader.
+  bool per_reader = false;
   ActivationSign activation_sign = ActivationSign::kUnsigned;
 };
 

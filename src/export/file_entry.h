@@ -34,6 +34,9 @@ struct FileEntry {
   std::vector<AffineEncoding>
       cells;               ///< offset on the unsigned grid; empty for formats without encoding
   bool has_range = false;  ///< min and max come from the file, else from scale and offset
+  /// Nodes that read this grid, where the readers of a shared bias need different ones; empty: all.
+  /// QDQ models only.
+  std::vector<int> readers;
   /// LPBQ read from 1.0.0: deltas are multiples of these until the axes are known.
   std::vector<double> channel_scales;
 };

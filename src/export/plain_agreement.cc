@@ -73,13 +73,13 @@ double distance(float a, float b) {
 
 class Bisection {
  public:
-  Bisection(const Simulation& simulation, const graph::Graph& exported, const Values& constants,
+  Bisection(const Simulation& simulation, const graph::Graph& exported, const StoredBiases& biases,
             const Feed& sample, double max_steps)
       : simulation_(simulation),
         engine_(simulation.engine()),
         graph_(engine_.graph()),
         exported_(exported),
-        constants_(constants),
+        biases_(biases),
         sample_(sample),
         max_steps_(max_steps) {
     find_pairs();
@@ -151,7 +151,11 @@ class Bisection {
     }
     if (wanted.empty()) return {};
     const std::vector<Tensor> mine =
-        simulate::PlainRun(engine_, {.constants = constants_, .outputs = wanted}).run(sample_);
+        simulate::PlainRun(engine_, {.constants = biases_.by_tensor,
+                                     .constant_inputs = biases_.by_input,
+                                     .opset = exported_.model().opset(),
+                                     .outputs = wanted})
+            .run(sample_);
     const std::vector<Tensor> theirs = exported_values(counterparts);
     std::optional<Disagreement> worst;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -236,10 +240,10 @@ class Bisection {
       const TensorId other = exported_id(t);
       if (other == graph::kAbsent) continue;
       const Tensor raw = graph_.static_value(t);
-      const auto constant = constants_.find(t);
+      const auto constant = biases_.by_tensor.find(t);
       const std::string& name = graph_.tensor(t).name;
-      Tensor wanted = constant != constants_.end() ? constant->second : raw;
-      if (encoding_of(name) != nullptr && constant == constants_.end())
+      Tensor wanted = constant != biases_.by_tensor.end() ? constant->second : raw;
+      if (encoding_of(name) != nullptr && constant == biases_.by_tensor.end())
         wanted = simulation_.quantizer(simulation_.effective_tensor(name))->fake_quant(raw);
       const Tensor stored = exported_.static_value(other);
       Disagreement here =
@@ -253,7 +257,7 @@ class Bisection {
   const simulate::Engine& engine_;
   const graph::Graph& graph_;
   const graph::Graph& exported_;
-  const Values& constants_;
+  const StoredBiases& biases_;
   const Feed& sample_;
   double max_steps_;
   std::map<std::string, TensorId> behind_pair_;
@@ -261,27 +265,44 @@ class Bisection {
 
 }  // namespace
 
-Values stored_biases(const Simulation& simulation, const graph::Graph& exported) {
+StoredBiases stored_biases(const Simulation& simulation, const graph::Graph& exported) {
   const graph::Graph& graph = simulation.engine().graph();
-  const std::map<std::string, FileEntry> entries = bias_entries(simulation, false);
-  Values result;
-  for (const graph::Node& node : exported.nodes()) {
-    if (!is_stored_in_32_bits(exported, node)) continue;
-    const std::string& name = exported.tensor(node.outputs[0]).name;
-    const auto entry = entries.find(name);
-    if (entry == entries.end()) continue;
+  const BiasEntries entries = bias_entries(simulation, false);
+  const auto stored = [&](const std::string& name) {
+    const TensorId t = exported.find(name);
+    const int producer = t == graph::kAbsent ? -1 : exported.tensor(t).producer;
+    return producer >= 0 && is_stored_in_32_bits(exported, exported.node(producer));
+  };
+  StoredBiases result;
+  for (const auto& [name, entry] : entries.common) {
     const TensorId t = graph.find(name);
     const Tensor value = graph.static_value(t);
-    if (value.type() == DataType::kFloat) result.emplace(t, stored_value(entry->second, value));
+    if (stored(name) && value.type() == DataType::kFloat)
+      result.by_tensor.emplace(t, stored_value(entry, value));
+  }
+  for (const FileEntry& entry : entries.by_reader) {
+    const TensorId t = graph.find(entry.name);
+    const Tensor value = graph.static_value(t);
+    if (value.type() != DataType::kFloat) continue;
+    for (const graph::Use& use : graph.tensor(t).uses) {
+      if (std::find(entry.readers.begin(), entry.readers.end(), use.node) == entry.readers.end())
+        continue;
+      const int node = exported.find_node(graph.node(use.node).name);
+      if (node < 0 ||
+          !stored(exported.tensor(exported.node(node).inputs[static_cast<std::size_t>(use.input)])
+                      .name))
+        continue;
+      result.by_input.emplace(std::pair(use.node, use.input), stored_value(entry, value));
+    }
   }
   return result;
 }
 
 std::optional<Disagreement> first_disagreement(const Simulation& simulation,
                                                const graph::Graph& exported,
-                                               const Values& constants, const Feed& sample,
+                                               const StoredBiases& biases, const Feed& sample,
                                                double max_steps) {
-  return Bisection(simulation, exported, constants, sample, max_steps).run();
+  return Bisection(simulation, exported, biases, sample, max_steps).run();
 }
 
 }  // namespace bitsweep::exporting

@@ -73,6 +73,7 @@ std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOption
   return exporting::collect_entries(simulation, {.int32_bias = options.int32_bias,
                                                  .loaded_bias = options.loaded_bias,
                                                  .derived = true,
+                                                 .per_reader = true,
                                                  .activation_sign = options.activation_sign});
 }
 
@@ -113,6 +114,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     graph::QdqSite site =
         exporting::qdq_site(entry, info.type, value.defined() ? value.shape() : Shape());
     site.tensor = id;
+    site.readers = entry.readers;
     if (value.defined()) place_static(simulation, entry, value, options, site);
     sites.push_back(std::move(site));
   }

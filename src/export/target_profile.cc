@@ -34,20 +34,34 @@ void refuse(Notes& notes, const FileEntry& entry, std::string what) {
 }
 
 void tell(Notes& notes, const FileEntry& entry, std::string what) {
-  notes.push_back({.tensor = entry.name, .what = std::move(what), .refused = false});
+  notes.push_back({.tensor = entry.name, .what = std::move(what)});
 }
 
-// Signed codes around zero that cover the old range.
-void make_symmetric(FileEntry& entry) {
+// Signed codes around zero that cover the old range. Returns by how much the largest step grew.
+double make_symmetric(FileEntry& entry) {
+  double before = 0.0;
+  double after = 0.0;
   const double middle = std::ldexp(1.0, entry.format.bitwidth - 1);
   for (AffineEncoding& cell : entry.cells) {
     const double largest = std::max(std::abs(cell.min), std::abs(cell.max));
+    before = std::max(before, cell.delta);
     cell.delta = largest / (middle - 1.0);
+    after = std::max(after, cell.delta);
     cell.offset = -middle;
     cell.min = -middle * cell.delta;
     cell.max = largest;
   }
   entry.symmetric = entry.signed_codes = true;
+  return after / before;
+}
+
+void repair(Notes& notes, FileEntry& entry, const std::string& why) {
+  const double growth = make_symmetric(entry);
+  notes.push_back({.tensor = entry.name,
+                   .what = fmt::format("got a symmetric grid, because {}; its step is {:.3g} times "
+                                       "that of the simulation",
+                                       why, growth),
+                   .repaired = true});
 }
 
 // Zero points must be 0, so everything is signed and symmetric. Activations have 8 bits, weights 8
@@ -72,11 +86,10 @@ void tensorrt(std::vector<FileEntry>& entries, Notes& notes) {
     entry.signed_codes = true;
     if (!has_zero_points(entry)) continue;
     const bool one_sided = entry.cells.front().min >= 0.0;
-    make_symmetric(entry);
-    tell(notes, entry,
-         fmt::format(
-             "got a symmetric grid of {} bits, because zero points must be 0{}", bits,
-             one_sided ? "; it has no negative values, so half of the codes are unused" : ""));
+    repair(notes, entry,
+           one_sided ? "zero points must be 0, though half of the codes are unused without "
+                       "negative values"
+                     : "zero points must be 0");
   }
 }
 
@@ -96,8 +109,7 @@ void qnn_htp(std::vector<FileEntry>& entries, Notes& notes) {
     } else if (entry.parameter && bits == 16 && narrow) {
       refuse(notes, entry, "has 16 bits beside activations of 8: give those 16 bits, too");
     } else if (entry.parameter && entry.kind != EntryKind::kPerTensor && has_zero_points(entry)) {
-      make_symmetric(entry);
-      tell(notes, entry, "got symmetric grids, because several scales allow no zero points");
+      repair(notes, entry, "several scales allow no zero points");
     }
   }
 }

@@ -49,6 +49,8 @@ TEST(TargetProfile, OfTensorrtLeavesNoZeroPoint) {
   }
   EXPECT_NEAR(entries[0].cells[0].delta, 25.5 / 127.0, 1e-12);
   EXPECT_THAT(notes[0].what, HasSubstr("half of the codes"));
+  EXPECT_THAT(notes[0].what, HasSubstr("2.01 times"));
+  EXPECT_TRUE(notes[0].repaired);
 }
 
 TEST(TargetProfile, OfTensorrtRefusesSixteenBitsByName) {

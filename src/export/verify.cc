@@ -37,6 +37,8 @@ constexpr std::array<std::pair<OptimizationLevel, const char*>, 4> kLevels = {
 
 // Rounding of the difference itself.
 constexpr double kSlackOfSteps = 0.01;
+// 255ths of the range of a float output: rounding stays far below.
+constexpr double kConversionSteps = 0.1;
 
 // The simulation computed operator by operator, as the exported model without optimizations is.
 constexpr const char* kPlain = "plain simulation";
@@ -143,9 +145,11 @@ class Verifier {
          {"float", "simulation"},
          {"float", "qdq optimized"}}};
     const std::vector<ValueInfo> outputs = simulation_.model().outputs();
-    const simulate::PlainRun plain_run(
-        simulation_.engine(),
-        {.constants = biases_, .outputs = simulation_.engine().graph().outputs()});
+    const simulate::PlainRun plain_run(simulation_.engine(),
+                                       {.constants = biases_.by_tensor,
+                                        .constant_inputs = biases_.by_input,
+                                        .opset = qdq_.opset(),
+                                        .outputs = simulation_.engine().graph().outputs()});
     std::vector<std::vector<AgreementSums>> sums(kPairs.size(),
                                                  std::vector<AgreementSums>(outputs.size()));
     Feed feed;
@@ -179,6 +183,7 @@ class Verifier {
       }
       ++result_.num_samples;
     }
+    if (result_.num_samples > 0 && qdq_.opset() > simulation_.model().opset()) check_conversion();
     if (result_.num_samples == 0) {
       throw Error(ErrorCode::kInvalidData, "verify", "there is no sample to compare with",
                   "give at least one");
@@ -208,6 +213,30 @@ class Verifier {
     }
   }
 
+  // The plain simulation runs with the operator set of the file, whose operators may round in
+  // another way. So the conversion is checked by itself, without quantizers that would amplify
+  // that.
+  void check_conversion() {
+    const std::vector<TensorId>& outputs = simulation_.engine().graph().outputs();
+    const auto run = [&](std::int64_t opset) {
+      return simulate::PlainRun(simulation_.engine(),
+                                {.opset = opset, .quantized = false, .outputs = outputs})
+          .run(first_);
+    };
+    const std::vector<Tensor> before = run(0);
+    const std::vector<Tensor> after = run(qdq_.opset());
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      if (!is_quantizable_type(before[o].type())) continue;
+      AgreementSums sums;
+      sums.add(before[o], after[o], 0.0);
+      if (sums.max_steps() <= kConversionSteps) continue;
+      result_.problems.push_back(
+          fmt::format("raising opset {} to {} changes the float output \"{}\" by {:.3g}",
+                      simulation_.model().opset(), qdq_.opset(),
+                      simulation_.engine().graph().tensor(outputs[o]).name, sums.max_difference()));
+    }
+  }
+
   double largest_steps() const {
     double largest = 0.0;
     for (const Agreement& row : result_.agreements) {
@@ -223,7 +252,7 @@ class Verifier {
   VerifyOptions options_;
   Model qdq_;
   graph::Graph exported_;
-  std::map<TensorId, Tensor> biases_;
+  exporting::StoredBiases biases_;
   std::unique_ptr<FileSession> plain_;
   std::unique_ptr<FileSession> optimized_;
   Feed first_;

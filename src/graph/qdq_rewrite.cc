@@ -39,7 +39,13 @@ class Rewriter {
         data_(graph.data()),
         names_(graph.data().names),
         impl_(std::make_shared<Model::Impl>()) {
-    for (const QdqSite& site : sites) sites_.emplace(site.tensor, &site);
+    for (const QdqSite& site : sites) {
+      if (site.readers.empty()) {
+        sites_.emplace(site.tensor, &site);
+      } else {
+        copies_.push_back(&site);
+      }
+    }
   }
 
   Model build(std::int64_t opset) {
@@ -52,6 +58,7 @@ class Rewriter {
     graph.clear_node();
     set_imports();
     add_source_pairs(graph);
+    add_copies(graph);
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add_node(static_cast<int>(n), graph);
     raise_opset(impl_->proto, opset, facts());
     impl_->proto.set_producer_name("bitsweep");
@@ -176,12 +183,37 @@ class Rewriter {
     }
   }
 
+  // Codes for some readers of a constant; it goes itself when no reader is left.
+  void add_copies(onnx::GraphProto& graph) {
+    std::map<TensorId, std::size_t> num_moved;
+    for (const QdqSite* site : copies_) {
+      const std::string& name = name_of(site->tensor);
+      const std::string codes = names_.make(name + "_q");
+      const std::string output = names_.make(name + "_dq");
+      write(site->codes, codes, graph.add_initializer());
+      add_dequantize(*site, codes, output, graph);
+      for (const int reader : site->readers) moved_inputs_[reader].emplace(name, output);
+      num_moved[site->tensor] += site->readers.size();
+    }
+    for (const auto& [tensor, count] : num_moved) {
+      const TensorInfo& info = graph_.tensor(tensor);
+      if (count < info.uses.size() || info.is_output || info.producer >= 0) continue;
+      drop_input(graph, info.name);
+      auto* initializers = graph.mutable_initializer();
+      for (int i = initializers->size(); i-- > 0;) {
+        if (initializers->Get(i).name() == info.name) initializers->DeleteSubrange(i, 1);
+      }
+    }
+  }
+
   void add_node(int index, onnx::GraphProto& graph) {
     if (replaced_nodes_.count(index) > 0) return;
     onnx::NodeProto* node = graph.add_node();
     *node = *data_.nodes[static_cast<std::size_t>(index)];
     node->set_name(graph_.node(index).name);
     rename_inputs(*node, renames_);
+    if (const auto moved = moved_inputs_.find(index); moved != moved_inputs_.end())
+      rename_inputs(*node, moved->second);
     std::vector<std::pair<const QdqSite*, std::string>> behind;
     for (int o = 0; o < node->output_size(); ++o) {
       const TensorId tensor = graph_.find(node->output(o));
@@ -295,7 +327,9 @@ class Rewriter {
   std::shared_ptr<Model::Impl> impl_;
   std::map<TensorId, const QdqSite*> sites_;
   Renames renames_;
-  std::set<int> replaced_nodes_;  // Constant nodes that became initializers
+  std::vector<const QdqSite*> copies_;   // of constants, for some readers
+  std::map<int, Renames> moved_inputs_;  // by node
+  std::set<int> replaced_nodes_;         // Constant nodes that became initializers
   std::set<std::string> node_names_;
 };
 

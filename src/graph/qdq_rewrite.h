@@ -36,6 +36,8 @@ struct QdqSite {
   /// static.
   Tensor low;
   Tensor high;
+  /// Codes of a constant for these nodes alone; empty: for every reader.
+  std::vector<int> readers{};
   ComputedTensor value;  ///< of a static tensor: replaces the stored value; undefined: unchanged
   ComputedTensor codes;  ///< of a static tensor: stored instead of the value, so that only
                          ///< DequantizeLinear is needed

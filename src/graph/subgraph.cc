@@ -9,6 +9,7 @@
 
 #include "bitsweep/error.h"
 #include "graph/graph_data.h"
+#include "graph/raise_opset.h"
 #include "graph/walk_tensors.h"
 
 namespace bitsweep::graph {
@@ -37,6 +38,12 @@ class PieceBuilder {
     add_nodes();
     add_outputs();
     if (spec_.state_input) declare(kStateInput, DataType::kInt64, Shape{1});
+    if (spec_.opset > 0) {
+      raise_opset(model_, spec_.opset, [&](const std::string& name) {
+        const TensorId t = graph_.find(name);
+        return t == kAbsent ? nullptr : &graph_.tensor(t);
+      });
+    }
     if (model_.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
       refuse("a piece with its weights inside would be larger than 2 GiB",
              "lower the threshold for external weights");
@@ -365,8 +372,15 @@ class PieceBuilder {
       *to = from;
       to->set_name(node.name);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kAbsent)
+        if (node.inputs[i] == kAbsent) continue;
+        const auto own = spec_.replaced_inputs.find({id, static_cast<int>(i)});
+        if (own == spec_.replaced_inputs.end()) {
           to->set_input(static_cast<int>(i), read_name(node.inputs[i]));
+          continue;
+        }
+        const std::string name = hidden("own", node.name + "/" + name_of(node.inputs[i]));
+        add_value(onnx_graph_->add_initializer(), name, own->second);
+        to->set_input(static_cast<int>(i), name);
       }
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i] != kAbsent)

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -28,6 +30,10 @@ struct SubgraphSpec {
   std::vector<QuantizerInsertion> quantizers{};
   std::map<TensorId, Tensor>
       replaced{};  ///< static tensors with another value (baked fake-quantized weights)
+  /// The same for one (node, input) only, where readers of a tensor get different values.
+  std::map<std::pair<int, int>, Tensor> replaced_inputs{};
+  /// Operator set to raise the piece to, where an exported model was raised; 0: that of the model.
+  std::int64_t opset = 0;
   bool state_input =
       false;  ///< adds the last input kStateInput, int64 [1], wired to all quantizer nodes
   /// Declares the shapes that Graph knows (observed with one batch size) on the inputs: the runtime

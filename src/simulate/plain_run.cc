@@ -25,14 +25,16 @@ Tensor rounded_as_quantize_linear(const Quantizer& q, const Tensor& value) {
 
 PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   const graph::Graph& graph = engine.graph();
-  const State state = engine.enabled_state();
+  const State state = options.quantized ? engine.enabled_state() : State();
   engine.check_ready(state);
   graph::SubgraphSpec spec;
   spec.nodes = engine.order().nodes();
   spec.inputs = graph.inputs();
   for (const TensorId t : spec.inputs) input_names_.push_back(graph.tensor(t).name);
   spec.outputs = options.outputs;
+  spec.opset = options.opset;
   spec.replaced = options.constants;
+  spec.replaced_inputs = options.constant_inputs;
   state_.sites.resize(engine.placement().sites.size());
   for (const int s : state) {
     const graph::Site& site = engine.placement().sites[static_cast<std::size_t>(s)];

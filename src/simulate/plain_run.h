@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "simulate/engine.h"
@@ -10,6 +12,9 @@ namespace bitsweep::simulate {
 struct PlainRunOptions {
   /// Constants with another value than the simulation has: biases that are stored in 32 bits.
   std::map<graph::TensorId, Tensor> constants{};
+  std::map<std::pair<int, int>, Tensor> constant_inputs{};  ///< by (node, input)
+  std::int64_t opset = 0;  ///< of the exported model, where it is higher than the simulation's
+  bool quantized = true;   ///< false: the float model
   /// Tensors whose values run() gives; those behind their quantizer. Not constants.
   std::vector<graph::TensorId> outputs{};
 };

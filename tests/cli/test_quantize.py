@@ -94,6 +94,20 @@ def test_a_missing_folder_is_one_sentence_and_leaves_nothing(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_what_a_target_repairs_is_told_and_verified(
+    run: Run, model: Path, data: Path, tmp_path: Path
+):
+    out = tmp_path / "q.onnx"
+    result = run("quantize", model, "--data", data, "-o", out, "--target", "tensorrt")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "times that of the simulation" in result.stderr
+    written = onnx.load(out)
+    zero_points = {n.input[2] for n in written.graph.node if n.op_type == "QuantizeLinear"}
+    for tensor in written.graph.initializer:
+        if tensor.name in zero_points:
+            assert not onnx.numpy_helper.to_array(tensor).any()
+
+
 def test_a_full_disk_leaves_nothing(
     command: Path, environment: dict[str, str], model: Path, data: Path, tmp_path: Path
 ):
