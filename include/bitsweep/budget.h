@@ -47,12 +47,20 @@ struct CostLimit {
 };
 
 struct BudgetOptions {
+  /// Compute a bound; without, the answer comes at once.
+  bool bound = true;
   /// Ask HiGHS for the proof where losses add up. Without its library the bound is that of the
   /// relaxation.
   bool prove = true;
+  /// Where losses interact: how often the best answer is shaken and improved again.
+  int num_kicks = 0;
   std::filesystem::path highs_library;  ///< empty: searched
   double relative_gap = 1e-4;           ///< HiGHS stops there
   int max_nodes = 20000;                ///< or there; a count, so that results repeat
+  /// Where losses interact the bound is raised until it is as near as this to the answer, or for
+  /// so many relaxations (each tenths of a second for 150 groups).
+  double interacting_gap = 0.05;
+  int max_relaxations = 40;
 };
 
 /// Answer to one question.
@@ -72,7 +80,7 @@ struct BudgetSolution {
 ///
 /// Moves with the smallest loss per unit of cost from the best configuration down (the efficient
 /// frontier of the multiple-choice knapsack), improved by exchanges of one and two groups. Bound:
-/// HiGHS, or the relaxation (Frank-Wolfe for interactions).
+/// HiGHS, or the relaxation; for interactions the best convex one (a semidefinite program).
 /// @throws Error(kInvalidArgument) for a problem without groups, tables of another shape, or
 /// numbers that are not finite.
 BudgetSolution least_loss(const BudgetProblem& problem, const std::vector<CostLimit>& limits,

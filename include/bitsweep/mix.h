@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -66,12 +67,18 @@ struct MixOptions {
   std::vector<std::vector<std::string>> same_format;
   /// Tensor and the candidate of its group.
   std::vector<std::pair<std::string, Candidate>> pinned;
+  /// Decide weights and activations of a group apart, where the target has kernels for every pair
+  /// of types that comes from it.
+  bool apart = false;
   int frontier_points = 12;    ///< measured for real; 0: no frontier
   int max_rounds = 6;          ///< of measuring and correcting
   double tolerance_db = 0.25;  ///< predicted and measured agree within this
   BudgetOptions budget;
   int num_threads = 0;                ///< states evaluated at the same time; 0: one per core
   std::int64_t max_memory_bytes = 0;  ///< for sessions and boundaries; 0: half of the memory
+  /// Keeps every run, by content of model, encodings and sample: a killed mix continues with the
+  /// next call, and another budget or candidate costs only what is new. Empty: nothing is kept.
+  std::filesystem::path run_directory;
   /// Returns true to stop: Error(kCancelled), every quantizer as before.
   std::function<bool(const MixProgress&)> progress;
 };
@@ -95,6 +102,8 @@ struct MixResult {
   bool agreed = false;             ///< predicted and measured agree within the tolerance
   int rounds = 0;
   int num_measured = 0;            ///< configurations run for real
+  std::int64_t num_run = 0;        ///< runs of a state on a sample
+  std::int64_t num_kept = 0;       ///< those that the run directory answered
   std::vector<std::string> notes;  ///< choices left out, and why
   double elapsed_s = 0.0;
 };
@@ -112,6 +121,17 @@ struct MixResult {
 /// every quantizer is as before then.
 MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& search,
               SampleSource* test, const MixOptions& options);
+
+/// What mix() lets the budget solver answer, before any correction by measured configurations.
+struct MixProblem {
+  std::vector<QuantizerGroup> groups;
+  std::vector<std::vector<Candidate>> choices;  ///< by group; those of the problem
+  BudgetProblem problem;                        ///< loss in units of the float outputs' energy
+};
+
+/// The problem alone, for looking at it. Every quantizer is as before in the end.
+MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, SampleSource& search,
+                       const MixOptions& options);
 
 /// Every `period`-th sample of a source (`held_out`), or all others; the source must outlive it.
 std::unique_ptr<SampleSource> split_samples(SampleSource& source, int period, bool held_out);

@@ -1213,12 +1213,18 @@ class MixResult:
     def num_measured(self) -> int: ...
 
     @property
+    def num_run(self) -> int: ...
+
+    @property
+    def num_kept(self) -> int: ...
+
+    @property
     def notes(self) -> list[str]: ...
 
     @property
     def elapsed_s(self) -> float: ...
 
-def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0) -> MixResult:
+def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '') -> MixResult:
     """Chooses the types of all groups; see bitsweep::mix."""
 
 def mix_costs() -> list[tuple[str, str]]:

@@ -35,6 +35,8 @@ def mix(
     tolerance_db: float = 0.25,
     num_threads: int = 0,
     max_memory_bytes: int = 0,
+    apart: bool = False,
+    run_directory: str | os.PathLike[str] | None = None,
 ) -> _core.MixResult:
     """Chooses the types of all quantizer groups for a cost or a quality.
 
@@ -71,6 +73,10 @@ def mix(
         States evaluated at the same time; 0: one per core.
     max_memory_bytes : int
         For sessions and kept boundaries; 0: half of the machine's memory.
+    apart : bool
+        Decides weights and activations of a group apart, where the kernels allow it.
+    run_directory : path, optional
+        Keeps every run there: a killed mix continues, another budget or candidate costs only what is new.
 
     Returns
     -------
@@ -103,6 +109,8 @@ def mix(
         tolerance_db=tolerance_db,
         num_threads=num_threads,
         max_memory_bytes=max_memory_bytes,
+        apart=apart,
+        run_directory="" if run_directory is None else os.fspath(run_directory),
     )
 
 

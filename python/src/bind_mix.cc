@@ -41,7 +41,8 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
                   const std::vector<std::string>& targets, std::string cost, bool ignore_kernels,
                   std::vector<std::vector<std::string>> same_format,
                   std::vector<std::pair<std::string, Candidate>> pinned, int frontier_points,
-                  double tolerance_db, int num_threads, std::int64_t max_memory_bytes) {
+                  double tolerance_db, int num_threads, std::int64_t max_memory_bytes, bool apart,
+                  const std::string& run_directory) {
   MixOptions options;
   options.candidates = std::move(candidates);
   for (const std::string& target : targets) options.targets.push_back(parse_mix_target(target));
@@ -53,6 +54,8 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   options.tolerance_db = tolerance_db;
   options.num_threads = num_threads;
   options.max_memory_bytes = max_memory_bytes;
+  options.apart = apart;
+  options.run_directory = run_directory;
   options.progress = [](const MixProgress&) {
     const nb::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;  // Ctrl-C
@@ -90,14 +93,16 @@ void bind_mix(nb::module_& m) {
       .def_ro("agreed", &MixResult::agreed)
       .def_ro("rounds", &MixResult::rounds)
       .def_ro("num_measured", &MixResult::num_measured)
+      .def_ro("num_run", &MixResult::num_run)
+      .def_ro("num_kept", &MixResult::num_kept)
       .def_ro("notes", &MixResult::notes)
       .def_ro("elapsed_s", &MixResult::elapsed_s);
   m.def("mix", &run_mix, "simulation"_a, "calibration"_a, "search"_a, "test"_a.none(),
         "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,
         "same_format"_a = std::vector<std::vector<std::string>>(),
         "pinned"_a = std::vector<std::pair<std::string, Candidate>>(), "frontier_points"_a = 12,
-        "tolerance_db"_a = 0.25, "num_threads"_a = 0, "max_memory_bytes"_a = 0,
-        "Chooses the types of all groups; see bitsweep::mix.");
+        "tolerance_db"_a = 0.25, "num_threads"_a = 0, "max_memory_bytes"_a = 0, "apart"_a = false,
+        "run_directory"_a = "", "Chooses the types of all groups; see bitsweep::mix.");
   m.def(
       "mix_costs",
       [] {

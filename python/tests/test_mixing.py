@@ -116,3 +116,36 @@ def test_bad_input_is_named(sim, cnn, changes, words):
     arguments = {"samples": cnn.feeds, "candidates": CANDIDATES, "targets": "bops<=0.6"}
     with pytest.raises(ValueError, match=words):
         bitsweep.mix(sim, **(arguments | changes))
+
+
+def test_run_directory_answers_what_is_known(cnn, tmp_path):
+    results = []
+    for target in ("bops<=0.6", "bops<=0.6", "bops<=0.5"):
+        sim = bitsweep.QuantizationSimModel(cnn.model)
+        results.append(
+            bitsweep.mix(
+                sim, cnn.feeds, CANDIDATES, target, frontier_points=0, run_directory=tmp_path
+            )
+        )
+    first, same, other = results
+    assert first.num_kept == 0
+    assert same.num_run == 0
+    assert same.chosen.measured_db == first.chosen.measured_db
+    assert other.num_kept > 0
+    assert other.num_run < first.num_run / 2
+
+
+def test_every_configuration_of_the_frontier_runs_exported_as_simulated(sim, cnn, tmp_path):
+    result = bitsweep.mix(sim, cnn.feeds, CANDIDATES, frontier_points=6)
+    assert len(result.frontier) >= 3
+    for i, point in enumerate(result.frontier):
+        fresh = bitsweep.QuantizationSimModel(cnn.model)
+        for group, candidate in zip(result.groups, point.by_group, strict=True):
+            for name in [*group.activations, *group.parameters]:
+                weight = name in group.parameters
+                kind = candidate.parameter if weight else candidate.activation
+                fresh.qc_quantize_op_dict[name].set_bitwidth(kind.bitwidth)
+        fresh.compute_encodings(cnn.feeds)
+        path = tmp_path / f"{i}.onnx"
+        onnx.save(fresh.to_onnx_qdq(), path)
+        assert fresh.verify(path, cnn.feeds, latency_runs=0).passed

@@ -27,6 +27,7 @@ struct Arguments {
   std::vector<std::string> pinned;
   std::vector<std::string> same;
   bool all_kernels = false;
+  bool apart = false;
   int frontier_points = 12;
   double tolerance_db = 0.25;
   std::string max_memory;
@@ -55,6 +56,8 @@ MixOptions mix_options(const Arguments& arguments) {
     options.targets.push_back(parse_mix_target(text));
   options.cost = arguments.cost;
   options.ignore_kernels = arguments.all_kernels;
+  options.apart = arguments.apart;
+  options.run_directory = arguments.output_folder;
   options.frontier_points = arguments.frontier_points;
   options.tolerance_db = arguments.tolerance_db;
   options.num_threads = arguments.model.num_threads;
@@ -118,6 +121,7 @@ int run_mix(const Arguments& arguments) {
   prepare_output_folder(arguments.output_folder);
 
   Simulation simulation(model, simulation_options);
+  arguments.model.apply_to(simulation);
   std::string stage;
   options.progress = [&](const MixProgress& p) {
     if (p.stage != stage) {
@@ -135,9 +139,10 @@ int run_mix(const Arguments& arguments) {
   reporter.end();
   write_mix(arguments.output_folder, simulation, result, arguments.cost);
   fmt::print("{}", mix_text(result, arguments.cost));
-  fmt::print("work    {}, {} run for real, {}\n",
+  fmt::print("work    {}, {} run for real, {} of samples, {} known before, {}\n",
              plural(static_cast<std::int64_t>(result.groups.size()), "group"),
-             plural(result.num_measured, "configuration"), duration_text(result.elapsed_s));
+             plural(result.num_measured, "configuration"), plural(result.num_run, "run"),
+             result.num_kept, duration_text(result.elapsed_s));
   if (!result.frontier.empty() || result.chosen)
     fmt::print("saved   {}\n", arguments.output_folder);
   if (result.infeasible.empty()) return 0;
@@ -180,6 +185,8 @@ void add_mix_command(CLI::App* app, Action* action) {
       ->type_name("TENSOR,TENSOR,...");
   command->add_flag("--all-kernels", arguments->all_kernels,
                     "ignore the kernels that the rules file lists");
+  command->add_flag("--apart", arguments->apart,
+                    "decide weights and activations of a group apart, where the kernels allow it");
   command
       ->add_option("--points", arguments->frontier_points,
                    "points of the curve, each run for real; 0: no curve")

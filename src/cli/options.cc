@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "bitsweep/error.h"
+#include "bitsweep/mix.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -14,6 +17,10 @@ void ModelArguments::add_to(CLI::App* command) {
   command->add_option("--bits", bits, "bits of weights and activations")
       ->capture_default_str()
       ->type_name("WxAy");
+  command
+      ->add_option("--policy", policy,
+                   "policy.json of `bitsweep mix`: each tensor gets the type that was chosen")
+      ->type_name("FILE");
   command->add_option("--rules", rules, "where quantizers go: name or JSON file of the rules")
       ->capture_default_str()
       ->type_name("NAME|FILE");
@@ -62,7 +69,22 @@ SimulationOptions ModelArguments::simulation_options() const {
   return options;
 }
 
-void ModelArguments::apply_to(const Simulation& simulation) const {
+namespace {
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) {
+    throw Error(ErrorCode::kNotFound, "policy", "\"" + path + "\" cannot be read",
+                "give the policy.json that `bitsweep mix` wrote");
+  }
+  return text;
+}
+
+}  // namespace
+
+void ModelArguments::apply_to(Simulation& simulation) const {
+  if (!policy.empty()) apply_mix_policy(simulation, text_of_file(policy));
   for (const std::string& tensor : simulation.tensor_names()) {
     simulation.quantizer(tensor)->set_histogram_support(
         histogram == "growing" ? HistogramSupport::kGrowing : HistogramSupport::kFirstBatch);

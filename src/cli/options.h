@@ -23,6 +23,7 @@ struct ModelArguments {
   std::string bits = "W8A8";
   std::string scheme = "min_max";
   std::string histogram = "first_batch";
+  std::string policy;
   std::string ort_library;
   std::vector<std::string> providers = {"CPUExecutionProvider"};
   std::vector<std::string> custom_op_libraries;
@@ -31,7 +32,7 @@ struct ModelArguments {
   void add_to(CLI::App* command);
   SimulationOptions simulation_options() const;
   /// Settings that are not of the simulation but of its quantizers.
-  void apply_to(const Simulation& simulation) const;
+  void apply_to(Simulation& simulation) const;
 };
 
 /// Which samples.

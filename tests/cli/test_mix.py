@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,11 @@ def test_mix_writes_policy_curve_and_a_model_that_runs(
         "frontier.csv",
         "frontier.html",
         "frontier.json",
+        "journal.lock",
+        "journal.sqlite",
         "model.encodings",
         "model.qdq.onnx",
+        "outputs.bin",
         "policy.json",
     ]
     policy = json.loads((folder / "policy.json").read_text())
@@ -70,3 +74,52 @@ def test_bad_input_exits_with_2_and_one_sentence(
     assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_another_budget_runs_only_what_is_new(run: Run, model: Path, data: Path) -> None:
+    work = []
+    for target in ("bops<=0.6", "bops<=0.6", "bops<=0.5"):
+        result = run("mix", model, "--data", data, "--candidates", "W8A8,W8A16,W4A8", "--target", target,
+                     "--points", "0", "-o", "out")  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        work.append(re.search(r"(\d+) runs? of samples, (\d+) known before", result.stdout))
+    runs = [int(w[1]) for w in work if w]
+    assert runs[0] > 0
+    assert runs[1] == 0
+    assert runs[2] < runs[0] / 2
+
+
+def test_quantize_export_and_sweep_take_the_policy(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    assert run("mix", model, "--data", data, "--candidates", "W8A8,W8A16,W4A8", "--target", "bops<=0.6",
+               "--points", "0", "-o", "out").returncode == 0  # fmt: skip
+    policy = tmp_path / "out" / "policy.json"
+    types = json.loads(policy.read_text())["tensors"]
+    result = run("quantize", model, "--data", data, "--policy", policy, "-o", "quantized.onnx")
+    assert result.returncode == 0, result.stderr
+    quantized = onnx.load(tmp_path / "quantized.onnx")
+    codes = {t.name: t.data_type for t in quantized.graph.initializer}
+    wanted = {"int4": onnx.TensorProto.INT4, "int8": onnx.TensorProto.INT8}[types["conv0.weight"]]
+    assert wanted in codes.values()
+    (tmp_path / "exported").mkdir()
+    result = run("export", model, "--data", data, "--policy", policy, "-o", "exported")
+    assert result.returncode == 0, result.stderr
+    encodings = json.loads(next((tmp_path / "exported").glob("*.encodings")).read_text())
+    bits = {e["name"]: e["bw"] for e in encodings["param_encodings"]}
+    assert bits["conv0.weight"] == int(types["conv0.weight"].removeprefix("int"))
+    assert run("sweep", model, "--data", data, "--policy", policy, "-o", "swept").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(None, "cannot be read"), ("{}", "no policy"), ("[", "no policy")]
+)
+def test_bad_policy_is_one_sentence(
+    run: Run, model: Path, data: Path, tmp_path: Path, content: str | None, words: str
+) -> None:
+    if content is not None:
+        (tmp_path / "policy.json").write_text(content)
+    result = run("quantize", model, "--data", data, "--policy", "policy.json", "-o", "q.onnx")
+    assert result.returncode != 0
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

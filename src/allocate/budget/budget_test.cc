@@ -133,6 +133,37 @@ TEST(LeastLoss, GapIsSmallForManyGroups) {
   EXPECT_LT(found.loss - *found.bound, 0.01 * found.loss);
 }
 
+TEST(LeastLoss, BoundOfInteractingLossesComesNearWhereNothingIsProven) {
+  for (unsigned seed = 0; seed < 3; ++seed) {
+    const BudgetProblem problem = random_problem(seed, 8, 3, true);
+    const std::vector<CostLimit> limits{{0, middle(problem, 0, 0.4)}};
+    BudgetOptions relaxed_once;
+    relaxed_once.max_relaxations = 1;
+    BudgetOptions split;
+    split.max_relaxations = 1000;
+    const BudgetSolution first = least_loss(problem, limits, relaxed_once);
+    const BudgetSolution found = least_loss(problem, limits, split);
+    EXPECT_GE(found.bound.value(), first.bound.value());
+    EXPECT_LE(found.loss - *found.bound, (split.interacting_gap + 1e-9) * found.loss)
+        << "seed " << seed;
+    EXPECT_LE(*found.bound, loss_of(problem, *try_all(problem, limits)) * (1.0 + 1e-9));
+  }
+}
+
+TEST(LeastLoss, ShakingNeverMakesTheAnswerWorse) {
+  for (unsigned seed = 0; seed < 5; ++seed) {
+    const BudgetProblem problem = random_problem(seed, 30, 3, true);
+    const std::vector<CostLimit> limits{{0, middle(problem, 0, 0.4)}};
+    BudgetOptions shaken;
+    shaken.bound = false;
+    shaken.num_kicks = 20;
+    const BudgetSolution better = least_loss(problem, limits, shaken);
+    shaken.num_kicks = 0;
+    EXPECT_LE(better.loss, least_loss(problem, limits, shaken).loss);
+    EXPECT_LE(better.costs[0], limits[0].at_most * (1.0 + 1e-8));
+  }
+}
+
 TEST(LeastLoss, CountsWhatTwoGroupsDecideTogether) {
   BudgetProblem problem = random_problem(3, 5, 3, false);
   problem.costs[0].pairs.push_back(

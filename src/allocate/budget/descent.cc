@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 namespace bitsweep::allocate {
 namespace {
@@ -98,6 +99,23 @@ void improve(const BudgetProblem& problem, Configuration& x, bool exchange) {
     while (improve_one(problem, x)) {
     }
     if (!exchange || !improve_two(problem, x)) return;
+  }
+}
+
+void shake(const BudgetProblem& problem, Configuration& x, bool exchange, int count) {
+  constexpr std::size_t kNumChanged = 5;
+  std::mt19937 random(1);
+  for (int i = 0; i < count; ++i) {
+    const std::vector<int> best = x.choices();
+    const double least = x.loss();
+    for (std::size_t k = 0; k < kNumChanged; ++k) {
+      const std::size_t g = random() % best.size();
+      x.set(g, static_cast<int>(random() % problem.loss[g].size()));
+    }
+    descend(problem, x);
+    if (x.fits()) improve(problem, x, exchange);
+    if (x.fits() && x.loss() < least - smallest_gain(x)) continue;
+    for (std::size_t g = 0; g < best.size(); ++g) x.set(g, best[g]);
   }
 }
 

@@ -14,4 +14,8 @@ void descend(const BudgetProblem& problem, Configuration& configuration);
 /// limits.
 void improve(const BudgetProblem& problem, Configuration& configuration, bool exchange);
 
+/// Leaves the nearest optimum: changes a few groups by a fixed sequence of random numbers, descends
+/// and improves again, and keeps what is better. `count` times.
+void shake(const BudgetProblem& problem, Configuration& configuration, bool exchange, int count);
+
 }  // namespace bitsweep::allocate

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "allocate/budget/configuration.h"
+#include "allocate/budget/convexify.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -20,7 +21,13 @@ double dot(const Vector& a, const Vector& b) {
 class ShareProblem {
  public:
   ShareProblem(std::vector<std::size_t> offsets, Vector cost, double limit)
-      : offsets_(std::move(offsets)), cost_(std::move(cost)), limit_(limit) {}
+      : offsets_(std::move(offsets)),
+        cost_(std::move(cost)),
+        limit_(limit),
+        fixed_(offsets_.size() - 1, -1) {}
+
+  /// The only choice left to each group; -1: all are.
+  void fix(std::vector<int> choices) { fixed_ = std::move(choices); }
 
   /// Shares by choice; absent when the cheapest choices exceed the limit.
   std::optional<Vector> solve(const Vector& weight) const {
@@ -62,6 +69,7 @@ class ShareProblem {
  private:
   /// Choices on the lower hull of (cost, weight), from the least weight to the least cost.
   std::vector<std::size_t> hull_of(std::size_t group, const Vector& weight) const {
+    if (fixed_[group] >= 0) return {offsets_[group] + static_cast<std::size_t>(fixed_[group])};
     std::vector<std::size_t> order(offsets_[group + 1] - offsets_[group]);
     std::iota(order.begin(), order.end(), offsets_[group]);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -86,6 +94,7 @@ class ShareProblem {
   std::vector<std::size_t> offsets_;
   Vector cost_;
   double limit_;
+  std::vector<int> fixed_;
 };
 
 Vector flat(const std::vector<std::vector<double>>& by_choice) {
@@ -94,54 +103,22 @@ Vector flat(const std::vector<std::vector<double>>& by_choice) {
   return result;
 }
 
-/// Whether matrix + shift * diagonal has a Cholesky factor.
-bool is_positive(const Vector& matrix, const Vector& diagonal, double shift) {
-  const std::size_t n = diagonal.size();
-  Vector factor = matrix;
-  for (std::size_t i = 0; i < n; ++i) factor[i * n + i] += shift * diagonal[i];
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j; i < n; ++i) {
-      double sum = factor[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= factor[i * n + k] * factor[j * n + k];
-      if (i == j) {
-        if (!(sum > 0.0)) return false;
-        factor[j * n + j] = std::sqrt(sum);
-      } else {
-        factor[i * n + j] = sum / factor[j * n + j];
-      }
-    }
-  }
-  return true;
-}
-
-/// The smallest shift (within 2%) that makes the interactions convex.
-double convex_shift(const Vector& interactions, const Vector& diagonal) {
-  double high = 1e-3;
-  while (!is_positive(interactions, diagonal, high)) high *= 2.0;
-  double low = high > 1e-3 ? high / 2.0 : 0.0;
-  while (high - low > 0.02 * high) {
-    const double middle = (low + high) / 2.0;
-    (is_positive(interactions, diagonal, middle) ? high : low) = middle;
-  }
-  return high;
-}
-
-/// Frank-Wolfe: each step's linear problem bounds the convex one from below.
-double convex_bound(const Vector& interactions, const Vector& linear, const Vector& diagonal,
-                    double shift, const ShareProblem& shares, Vector x) {
+/// Frank-Wolfe: each step's linear problem bounds the convex one from below. Moves `x` to the
+/// best shares found.
+double convex_bound(const Vector& matrix, const Vector& linear, const ShareProblem& shares,
+                    Vector& x) {
   const std::size_t n = linear.size();
   const auto product = [&](const Vector& v) {
     Vector result(n, 0.0);
     for (std::size_t i = 0; i < n; ++i) {
       if (v[i] == 0.0) continue;
-      const double* row = &interactions[i * n];
+      const double* row = &matrix[i * n];
       for (std::size_t j = 0; j < n; ++j) result[j] += v[i] * row[j];
-      result[i] += v[i] * shift * diagonal[i];
     }
     return result;
   };
   constexpr int kMaxSteps = 1000;
-  constexpr double kEnough = 1e-4;
+  constexpr double kEnough = 1e-3;
   double bound = -INFINITY;
   Vector qx = product(x);
   for (int step = 0; step < kMaxSteps; ++step) {
@@ -166,10 +143,131 @@ double convex_bound(const Vector& interactions, const Vector& linear, const Vect
   return bound;
 }
 
+/// Bounds of losses that interact, by branch and bound over convex relaxations.
+class ConvexBound {
+ public:
+  ConvexBound(const BudgetProblem& problem, Vector loss, ShareProblem shares)
+      : problem_(problem),
+        convexifier_(problem),
+        offsets_(choice_offsets(problem)),
+        loss_(std::move(loss)),
+        shares_(std::move(shares)) {}
+
+  /// Splits the node with the lowest bound until that is within `gap` of the `known` loss, or for
+  /// `max_nodes` nodes. `x`: shares to start from.
+  double bound(Vector x, double known, double gap, int max_nodes) {
+    constexpr int kRootRounds = 8;
+    constexpr int kRounds = 2;
+    Node root{.fixed = std::vector<int>(offsets_.size() - 1, -1), .blocks = {}, .x = std::move(x)};
+    root.blocks = convexifier_.own_blocks(problem_);
+    relax(root, kRootRounds);
+    std::vector<Node> open{std::move(root)};
+    for (int n = 1; n < max_nodes; ++n) {
+      const auto lowest = std::min_element(
+          open.begin(), open.end(), [](const Node& a, const Node& b) { return a.bound < b.bound; });
+      if (lowest->bound >= known - gap * std::abs(known)) break;
+      const Node parent = std::move(*lowest);
+      open.erase(lowest);
+      const std::size_t g = weakest_group(parent);
+      for (std::size_t c = 0; c < offsets_[g + 1] - offsets_[g]; ++c) {
+        Node child = parent;
+        child.fixed[g] = static_cast<int>(c);
+        shares_.fix(child.fixed);
+        const std::optional<Vector> start = shares_.solve(loss_);
+        if (!start) continue;  // nothing fits there
+        child.x = *start;
+        relax(child, kRounds);
+        child.bound = std::max(child.bound, parent.bound);
+        if (child.bound < known) open.push_back(std::move(child));
+      }
+      if (open.empty()) return known;
+    }
+    double least = known;
+    for (const Node& node : open) least = std::min(least, node.bound);
+    return least;
+  }
+
+ private:
+  struct Node {
+    std::vector<int> fixed;
+    Convexifier::Blocks blocks;
+    Vector x;
+    double bound = -INFINITY;
+  };
+
+  /// Raises the bound by better blocks: each relaxation's shares say where its blocks took too
+  /// much, the next blocks take less there (Frank-Wolfe again, with shorter steps where one fails).
+  void relax(Node& node, int rounds) {
+    shares_.fix(node.fixed);
+    node.bound = std::max(node.bound, bound_with(node.blocks, node.x));
+    double step = 0.5;
+    for (int round = 1; round < rounds; ++round) {
+      const Convexifier::Blocks next = convexifier_.blocks_for(spread_of(node.x));
+      Convexifier::Blocks trial = node.blocks;
+      for (std::size_t g = 0; g < next.size(); ++g) {
+        for (std::size_t i = 0; i < next[g].size(); ++i)
+          trial[g][i] += step * (next[g][i] - trial[g][i]);
+      }
+      Vector x = node.x;
+      const double bound = bound_with(trial, x);
+      if (bound > node.bound) {
+        node.bound = bound;
+        node.blocks = std::move(trial);
+        node.x = std::move(x);
+      } else {
+        step /= 2.0;
+      }
+    }
+  }
+
+  double bound_with(const Convexifier::Blocks& blocks, Vector& x) const {
+    const Vector matrix = convexifier_.matrix_with(blocks);
+    Vector linear = loss_;
+    for (std::size_t i = 0; i < linear.size(); ++i) linear[i] -= matrix[i * linear.size() + i];
+    return convex_bound(matrix, linear, shares_, x);
+  }
+
+  /// Covariance of the choices but the first, when a group takes its choices with these shares.
+  Convexifier::Blocks spread_of(const Vector& x) const {
+    Convexifier::Blocks blocks;
+    for (std::size_t g = 0; g < convexifier_.num_groups(); ++g) {
+      const std::size_t k = convexifier_.size(g);
+      Vector& block = blocks.emplace_back(k * k, 0.0);
+      for (std::size_t i = 0; i < k; ++i) {
+        const double share = x[offsets_[g] + 1 + i];
+        for (std::size_t j = 0; j < k; ++j)
+          block[i * k + j] = (i == j ? share : 0.0) - share * x[offsets_[g] + 1 + j];
+      }
+    }
+    return blocks;
+  }
+
+  /// The group whose shares gain most by not being whole.
+  std::size_t weakest_group(const Node& node) const {
+    const Convexifier::Blocks spread = spread_of(node.x);
+    std::size_t weakest = 0;
+    double most = -INFINITY;
+    for (std::size_t g = 0; g < spread.size(); ++g) {
+      const double taken = dot(node.blocks[g], spread[g]);
+      if (node.fixed[g] >= 0 || convexifier_.size(g) == 0 || taken <= most) continue;
+      most = taken;
+      weakest = g;
+    }
+    return weakest;
+  }
+
+  const BudgetProblem& problem_;
+  Convexifier convexifier_;
+  std::vector<std::size_t> offsets_;
+  Vector loss_;
+  ShareProblem shares_;
+};
+
 }  // namespace
 
 std::optional<double> relaxed_loss(const BudgetProblem& problem,
-                                   const std::vector<CostLimit>& limits) {
+                                   const std::vector<CostLimit>& limits, double known,
+                                   const BudgetOptions& options) {
   const std::vector<std::size_t> offsets = choice_offsets(problem);
   const Vector loss = flat(problem.loss);
   // Without limits one that nothing exceeds.
@@ -192,14 +290,8 @@ std::optional<double> relaxed_loss(const BudgetProblem& problem,
     x = *solution;
   }
   if (problem.interactions.empty()) return highest;
-  Vector diagonal = loss;
-  const double floor = 1e-9 * std::abs(*std::max_element(loss.begin(), loss.end())) + 1e-300;
-  for (double& d : diagonal) d = std::max(std::abs(d), floor);
-  // Whole choices have x = x * x, so what is added to the diagonal is taken from the linear part.
-  const double shift = convex_shift(problem.interactions, diagonal);
-  Vector linear = loss;
-  for (std::size_t i = 0; i < linear.size(); ++i) linear[i] -= shift * diagonal[i];
-  return convex_bound(problem.interactions, linear, diagonal, shift, *tightest, x);
+  return ConvexBound(problem, loss, *tightest)
+      .bound(std::move(x), known, options.interacting_gap, options.max_relaxations);
 }
 
 }  // namespace bitsweep::allocate

@@ -122,11 +122,14 @@ bool meets(const BudgetProblem& problem, const std::vector<CostLimit>& limits,
 }
 
 /// The heuristic answer; empty when it found nothing that fits.
-std::vector<int> search(const BudgetProblem& problem, const std::vector<CostLimit>& limits) {
+std::vector<int> search(const BudgetProblem& problem, const std::vector<CostLimit>& limits,
+                        int num_kicks) {
   Configuration x(problem, limits, allocate::best_choices(problem));
   allocate::descend(problem, x);
   if (!x.fits()) return {};
-  allocate::improve(problem, x, problem.num_choices() <= kMaxChoicesForExchange);
+  const bool exchange = problem.num_choices() <= kMaxChoicesForExchange;
+  allocate::improve(problem, x, exchange);
+  if (!problem.interactions.empty()) allocate::shake(problem, x, exchange, num_kicks);
   return x.choices();
 }
 
@@ -178,10 +181,10 @@ BudgetSolution least_loss(const BudgetProblem& problem, const std::vector<CostLi
   check(problem, limits);
   if (std::string why = why_infeasible(problem, limits); !why.empty())
     return infeasible(std::move(why));
-  std::vector<int> choices = search(problem, limits);
+  std::vector<int> choices = search(problem, limits, options.num_kicks);
   const bool adds_up = problem.interactions.empty();
   std::optional<allocate::HighsAnswer> proof;
-  if (adds_up && options.prove) {
+  if (adds_up && options.bound && options.prove) {
     proof = allocate::solve_with_highs(problem, allocate::loss_table(problem), limits, std::nullopt,
                                        choices, options);
     if (proof && proof->infeasible) return infeasible("no configuration meets all limits together");
@@ -195,8 +198,10 @@ BudgetSolution least_loss(const BudgetProblem& problem, const std::vector<CostLi
   if (proof) {
     result.bound = std::min(proof->bound, result.loss);
     result.optimal = proof->optimal;
-  } else if (const auto bound = allocate::relaxed_loss(problem, limits)) {
-    result.bound = std::min(*bound, result.loss);
+  } else if (options.bound) {
+    const std::optional<double> bound =
+        allocate::relaxed_loss(problem, limits, result.loss, options);
+    if (bound) result.bound = std::min(*bound, result.loss);
   }
   return result;
 }
@@ -209,7 +214,7 @@ BudgetSolution least_cost(const BudgetProblem& problem, int cost, double max_los
   if (std::string why = why_infeasible(problem, limits); !why.empty())
     return infeasible(std::move(why));
   const CostTable& table = problem.costs[static_cast<std::size_t>(cost)];
-  std::vector<int> best = search(problem, limits);
+  std::vector<int> best = search(problem, limits, options.num_kicks);
   if (best.empty()) return infeasible(kTogether);
   if (loss_of(problem, best) > max_loss)
     return infeasible("the least loss is " + number(loss_of(problem, best)));
@@ -219,7 +224,7 @@ BudgetSolution least_cost(const BudgetProblem& problem, int cost, double max_los
   for (int i = 0; i < kHalvings && high - low > 1e-6 * std::abs(high); ++i) {
     const double middle = low + (high - low) / 2.0;
     all.back().at_most = middle;
-    std::vector<int> found = search(problem, all);
+    std::vector<int> found = search(problem, all, 0);
     if (!found.empty() && loss_of(problem, found) <= max_loss) {
       best = std::move(found);
       high = std::min(middle, cost_of(table, best));
@@ -228,7 +233,7 @@ BudgetSolution least_cost(const BudgetProblem& problem, int cost, double max_los
     }
   }
   std::optional<allocate::HighsAnswer> proof;
-  if (problem.interactions.empty() && options.prove && table.rows.size() == 1) {
+  if (problem.interactions.empty() && options.bound && options.prove && table.rows.size() == 1) {
     proof = allocate::solve_with_highs(problem, table, limits, max_loss, best, options);
     const bool better = proof && !proof->choices.empty() &&
                         meets(problem, limits, proof->choices) &&
@@ -250,7 +255,7 @@ std::vector<BudgetSolution> frontier(const BudgetProblem& problem, int cost,
   all.push_back({cost, 0.0});
   check(problem, all);
   const CostTable& table = problem.costs[static_cast<std::size_t>(cost)];
-  const std::vector<int> best = search(problem, limits);
+  const std::vector<int> best = search(problem, limits, 0);
   if (best.empty()) return {};
   const double low = cost_of(table, cheapest_choices(problem, cost));
   const double high = cost_of(table, best);
@@ -258,7 +263,7 @@ std::vector<BudgetSolution> frontier(const BudgetProblem& problem, int cost,
   for (int i = 0; i < num_points; ++i) {
     const double share = num_points == 1 ? 1.0 : static_cast<double>(i) / (num_points - 1);
     all.back().at_most = low + share * (high - low);
-    std::vector<int> choices = search(problem, all);
+    std::vector<int> choices = search(problem, all, 0);
     if (!choices.empty()) found.push_back(solution_of(problem, std::move(choices)));
   }
   found.push_back(solution_of(problem, best));

@@ -17,9 +17,13 @@ namespace {
 
 using simulate::State;
 
-// Above this many output elements the changes are folded to this length with random signs, which
-// keeps inner products up to 1 / sqrt(length) of the norms.
-constexpr std::size_t kSketchLength = 2048;
+// An output of more elements than this is folded to this length with random signs, which keeps
+// inner products up to 1 / sqrt(length) of the norms.
+constexpr std::size_t kSketchLength = 4096;
+
+// Raised when the numbers that are kept mean something else than before.
+constexpr std::string_view kChanges = "changes of the outputs 1";
+constexpr std::string_view kEnergies = "energies of the outputs 1";
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   x += 0x9e3779b97f4a7c15ULL;
@@ -28,41 +32,33 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
   return x ^ (x >> 31U);
 }
 
-/// Change of the outputs of one state on one sample.
-struct Change {
-  double squared = 0.0;
-  std::vector<float> values;  // weighted, folded when long
-  bool finite = true;
-};
+/// Changes of the outputs of one state on one sample, as numbers one after the other: for each
+/// output its squared change, how many numbers follow, and the change itself, folded when long. A
+/// single NaN when the outputs are not finite.
+using Change = std::vector<double>;
 
-Change change_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& reference,
-                 const std::vector<double>& weights) {
-  std::size_t length = 0;
-  for (const Tensor& t : reference) {
-    if (is_quantizable_type(t.type())) length += static_cast<std::size_t>(t.size());
-  }
+bool is_finite(const Change& change) { return change.size() != 1; }
+
+Change change_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& reference) {
   Change change;
-  const bool folded = length > kSketchLength;
-  change.values.assign(std::min(length, kSketchLength), 0.0F);
-  std::size_t position = 0;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (!is_quantizable_type(reference[o].type())) continue;
+    const Tensor was =
+        is_quantizable_type(reference[o].type()) ? reference[o].to_float() : Tensor();
+    const std::size_t size = was.defined() ? was.floats().size() : 0;
+    const std::size_t length = std::min(size, kSketchLength);
+    const std::size_t head = change.size();
+    change.resize(head + 2 + length, 0.0);
+    change[head + 1] = static_cast<double>(length);
+    if (size == 0) continue;
     const Tensor is = outputs[o].to_float();
-    const Tensor was = reference[o].to_float();
-    for (std::size_t i = 0; i < was.floats().size(); ++i, ++position) {
-      const double d = (static_cast<double>(is.floats()[i]) - was.floats()[i]) * weights[o];
-      if (!std::isfinite(d)) {
-        change.finite = false;
-        return change;
-      }
-      change.squared += d * d;
-      if (!folded) {
-        change.values[position] = static_cast<float>(d);
-        continue;
-      }
-      const std::uint64_t hash = mixed(position);
-      const double sign = (hash >> 63U) != 0 ? -1.0 : 1.0;
-      change.values[hash % kSketchLength] += static_cast<float>(sign * d);
+    const bool folded = size > kSketchLength;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double d = static_cast<double>(is.floats()[i]) - was.floats()[i];
+      if (!std::isfinite(d)) return {NAN};
+      change[head] += d * d;
+      const std::uint64_t hash = folded ? mixed(i) : i;
+      const double sign = folded && (hash >> 63U) != 0 ? -1.0 : 1.0;
+      change[head + 2 + hash % kSketchLength] += sign * d;
     }
   }
   return change;
@@ -99,9 +95,10 @@ class Measurement {
     const std::size_t n = offsets_.back();
     squared_.assign(n, 0.0);
     products_.assign(n * n, 0.0);
+    squared_products_.assign(n * n, 0.0);
     finite_.assign(n, 1);
+    find_keys();
     weigh_outputs();
-    plan();
     samples_.rewind();
     Feed feed;
     std::int64_t done = 0;
@@ -114,6 +111,49 @@ class Measurement {
   }
 
  private:
+  /// A choice of a group: its place in all tables.
+  struct Work {
+    std::size_t group;
+    std::size_t choice;
+  };
+
+  std::vector<Work> work_of_candidate(int candidate) const {
+    std::vector<Work> work;
+    for (std::size_t g = 0; g < choices_.size(); ++g) {
+      for (std::size_t i = 0; i < choices_[g].size(); ++i) {
+        if (choices_[g][i] == candidate) work.push_back({g, offsets_[g] + i});
+      }
+    }
+    return work;
+  }
+
+  void find_keys() {
+    for (const auto& list : choices_) {
+      for (const int c : list) num_candidates_ = std::max(num_candidates_, c + 1);
+    }
+    keys_.resize(offsets_.back());
+    float_key_ = options_.kept->keys_of(simulation_, {{}}).front();
+    if (!options_.kept->is_open()) return;
+    for (int c = 0; c < num_candidates_; ++c) {
+      bank_.set_all(c);
+      const std::vector<journal::Key> keys = options_.kept->keys_of(simulation_, states_);
+      for (const Work& work : work_of_candidate(c)) keys_[work.choice] = keys[work.group];
+    }
+  }
+
+  std::vector<double> energies_of(const Feed& feed) {
+    const journal::Key key = options_.kept->key_of(feed);
+    if (auto known = options_.kept->find(key, float_key_, kEnergies)) return *known;
+    std::vector<double> energies;
+    for (const Tensor& t : simulation_.run_float(feed)) {
+      double& energy = energies.emplace_back(0.0);
+      if (!is_quantizable_type(t.type())) continue;
+      for (const float v : t.to_float().floats()) energy += static_cast<double>(v) * v;
+    }
+    options_.kept->keep(key, float_key_, kEnergies, energies);
+    return energies;
+  }
+
   /// Each output counts in units of its own energy over all samples.
   void weigh_outputs() {
     samples_.rewind();
@@ -122,13 +162,9 @@ class Measurement {
     while (samples_.next(&feed)) {
       simulation_.check_feed(feed);
       if (!engine_.shapes_known()) engine_.observe_shapes(feed);
-      const std::vector<Tensor> outputs = simulation_.run_float(feed);
-      energy.resize(outputs.size(), 0.0);
-      for (std::size_t o = 0; o < outputs.size(); ++o) {
-        if (!is_quantizable_type(outputs[o].type())) continue;
-        for (const float v : outputs[o].to_float().floats())
-          energy[o] += static_cast<double>(v) * v;
-      }
+      const std::vector<double> of_sample = energies_of(feed);
+      energy.resize(of_sample.size(), 0.0);
+      for (std::size_t o = 0; o < of_sample.size(); ++o) energy[o] += of_sample[o];
       ++num_samples_;
     }
     if (num_samples_ == 0) {
@@ -144,7 +180,10 @@ class Measurement {
     }
   }
 
+  // Only when something has to run.
   void plan() {
+    if (planned_) return;
+    planned_ = true;
     const std::int64_t memory = options_.max_memory_bytes > 0 ? options_.max_memory_bytes
                                                               : simulate::default_memory_bytes();
     engine_.set_memory_limit(static_cast<std::size_t>(memory));
@@ -154,29 +193,31 @@ class Measurement {
   }
 
   void run_sample(const Feed& feed) {
-    const std::shared_ptr<simulate::Sample> sample = engine_.open_sample(feed);
+    const journal::Key key = options_.kept->key_of(feed);
+    std::shared_ptr<simulate::Sample> sample;
     std::vector<Change> changes(offsets_.back());
-    int num_candidates = 0;
-    for (const auto& list : choices_) {
-      for (const int c : list) num_candidates = std::max(num_candidates, c + 1);
-    }
-    for (int c = 0; c < num_candidates; ++c) {
-      // (group, position of the choice in all tables)
-      std::vector<std::pair<std::size_t, std::size_t>> work;
-      for (std::size_t g = 0; g < choices_.size(); ++g) {
-        for (std::size_t i = 0; i < choices_[g].size(); ++i) {
-          if (choices_[g][i] == c) work.emplace_back(g, offsets_[g] + i);
+    for (int c = 0; c < num_candidates_; ++c) {
+      std::vector<Work> missing;
+      for (const Work& work : work_of_candidate(c)) {
+        if (auto known = options_.kept->find(key, keys_[work.choice], kChanges)) {
+          changes[work.choice] = std::move(*known);
+        } else {
+          missing.push_back(work);
         }
       }
+      if (missing.empty()) continue;
+      plan();
+      if (sample == nullptr) sample = engine_.open_sample(feed);
       bank_.set_all(c);
-      in_parallel(work.size(), [&](std::size_t i) {
-        const auto [g, s] = work[i];
+      in_parallel(missing.size(), [&](std::size_t i) {
+        const auto [g, s] = missing[i];
         engine_.check_ready(states_[g]);
         const simulate::Evaluation e = engine_.evaluate(states_[g], *sample);
-        changes[s] = change_of(e.outputs, *e.reference, weights_);
+        changes[s] = change_of(e.outputs, *e.reference);
+        options_.kept->keep(key, keys_[s], kChanges, changes[s]);
       });
     }
-    add(changes);
+    add(std::move(changes));
   }
 
   template <typename Work>
@@ -206,17 +247,32 @@ class Measurement {
     if (error) std::rethrow_exception(error);
   }
 
-  void add(const std::vector<Change>& changes) {
+  void add(std::vector<Change> changes) {
     const std::size_t n = changes.size();
+    std::vector<std::vector<float>> values(n);  // in units of the outputs' energies
     for (std::size_t i = 0; i < n; ++i) {
-      squared_[i] += changes[i].squared;
-      if (!changes[i].finite) finite_[i] = 0;
+      const Change change = std::move(changes[i]);
+      if (!is_finite(change)) {
+        finite_[i] = 0;
+        continue;
+      }
+      std::size_t at = 0;
+      for (const double weight : weights_) {
+        squared_[i] += weight * weight * change[at];
+        const auto length = static_cast<std::size_t>(change[at + 1]);
+        at += 2;
+        for (const std::size_t end = at + length; at < end; ++at)
+          values[i].push_back(static_cast<float>(weight * change[at]));
+      }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        if (!changes[i].finite || !changes[j].finite) continue;
+        if (values[i].empty() || values[j].empty()) continue;  // not finite
         double sum = 0.0;
-        for (std::size_t k = 0; k < changes[i].values.size(); ++k)
-          sum += static_cast<double>(changes[i].values[k]) * changes[j].values[k];
+        for (std::size_t k = 0; k < values[i].size(); ++k)
+          sum += static_cast<double>(values[i][k]) * values[j][k];
         products_[i * n + j] += sum;
+        squared_products_[i * n + j] += sum * sum;
       }
     }
   }
@@ -233,12 +289,35 @@ class Measurement {
           losses.not_finite.emplace_back(static_cast<int>(g), static_cast<int>(i));
       }
     }
+    const double share = lasting_share();
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        losses.interactions[i * n + j] = losses.interactions[j * n + i] = products_[i * n + j];
+        losses.interactions[i * n + j] = losses.interactions[j * n + i] =
+            share * products_[i * n + j];
       }
     }
     return losses;
+  }
+
+  /// How much of the interactions comes back on samples that were not seen, by how much samples
+  /// agree: of few samples with short outputs nearly nothing does, and a search would only find
+  /// errors that cancel by chance. James and Stein's factor, pairs in units of their own losses.
+  double lasting_share() const {
+    if (num_samples_ < 2) return 1.0;
+    const std::size_t n = offsets_.back();
+    double whole = 0.0;
+    double by_sample = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const double unit = squared_[i] * squared_[j];
+        if (unit <= 0.0) continue;
+        whole += products_[i * n + j] * products_[i * n + j] / unit;
+        by_sample += squared_products_[i * n + j] / unit;
+      }
+    }
+    if (whole <= 0.0) return 1.0;
+    const double samples = static_cast<double>(num_samples_);
+    return std::clamp((whole - by_sample) / whole * samples / (samples - 1.0), 0.0, 1.0);
   }
 
   simulate::Engine& engine_;
@@ -248,12 +327,17 @@ class Measurement {
   SampleSource& samples_;
   const GroupLossOptions& options_;
   const Tick& tick_;
-  std::vector<State> states_;  // by group
+  int num_candidates_ = 0;
+  bool planned_ = false;
+  journal::Key float_key_;
+  std::vector<journal::Key> keys_;  // by choice
+  std::vector<State> states_;       // by group
   std::vector<std::size_t> offsets_;
   std::int64_t num_samples_ = 0;
   std::vector<double> weights_;  // by output
   std::vector<double> squared_;
   std::vector<double> products_;
+  std::vector<double> squared_products_;  // of each sample, summed
   std::vector<char> finite_;
 };
 

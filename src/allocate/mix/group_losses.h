@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "allocate/mix/encoding_bank.h"
+#include "allocate/mix/kept_runs.h"
 
 namespace bitsweep::allocate {
 
@@ -12,8 +13,8 @@ namespace bitsweep::allocate {
 struct GroupLosses {
   /// Squared output change over squared output, summed over the outputs: [group][choice].
   std::vector<std::vector<double>> loss;
-  /// Inner products of the changes of two choices in the same units; zero on the diagonal. Sketched
-  /// where the outputs are large.
+  /// Inner products of the changes of two choices in the same units, as far as samples agree about
+  /// them; zero on the diagonal. Sketched where the outputs are large.
   std::vector<double> interactions;
   /// (group, choice) whose outputs were not finite.
   std::vector<std::pair<int, int>> not_finite;
@@ -22,6 +23,7 @@ struct GroupLosses {
 struct GroupLossOptions {
   int num_threads = 0;
   std::int64_t max_memory_bytes = 0;
+  KeptRuns* kept = nullptr;  ///< what is known there is not run; never null
 };
 
 /// Runs every choice of every group alone on every sample, samples outside, choices inside, each

@@ -8,10 +8,12 @@
 #include "allocate/budget/configuration.h"
 #include "allocate/mix/correction.h"
 #include "allocate/mix/encoding_bank.h"
-#include "allocate/mix/group_losses.h"
+#include "allocate/mix/kept_runs.h"
 #include "allocate/mix/mix_groups.h"
+#include "allocate/mix/mix_problem.h"
 #include "bitsweep/error.h"
 #include "bitsweep/metric.h"
+#include "simulate/engine.h"
 
 namespace bitsweep {
 namespace {
@@ -41,12 +43,13 @@ int cost_index(const std::string& name) {
 class Mixing {
  public:
   Mixing(Simulation& simulation, SampleSource& search, const MixOptions& options, MixGroups groups,
-         EncodingBank& bank, const allocate::Tick& tick)
+         EncodingBank& bank, allocate::KeptRuns& kept, const allocate::Tick& tick)
       : simulation_(simulation),
         search_(search),
         options_(options),
         groups_(std::move(groups)),
         bank_(bank),
+        kept_(kept),
         tick_(tick),
         cost_(cost_index(options.cost)) {
     for (const MixTarget& target : options.targets) {
@@ -59,7 +62,8 @@ class Mixing {
   }
 
   MixResult run(SampleSource* test) {
-    make_problem();
+    base_ = allocate::problem_of_groups(simulation_, bank_, groups_, search_, options_, kept_,
+                                        tick_, &result_.notes);
     if (!options_.targets.empty()) choose();
     if (options_.frontier_points > 0) make_frontier();
     result_.groups = groups_.groups;
@@ -79,64 +83,6 @@ class Mixing {
     double measured_db = 0.0;
   };
 
-  void make_problem() {
-    const allocate::GroupLosses losses = allocate::measure_group_losses(
-        simulation_, bank_, groups_.groups, groups_.candidate_of, search_,
-        {.num_threads = options_.num_threads, .max_memory_bytes = options_.max_memory_bytes},
-        tick_);
-    base_.loss = losses.loss;
-    base_.interactions = losses.interactions;
-    repair();
-    leave_out(losses.not_finite);
-    base_.costs = mix_cost_tables(simulation_, groups_.groups, groups_.choices);
-  }
-
-  /// More bits never count as worse; interactions shrink with the loss.
-  void repair() {
-    const std::size_t n = base_.num_choices();
-    std::size_t offset = 0;
-    for (std::size_t g = 0; g < base_.loss.size(); ++g) {
-      const std::vector<Candidate>& choices = groups_.choices[g];
-      const std::vector<double> before = base_.loss[g];
-      std::vector<std::vector<bool>> more(choices.size(), std::vector<bool>(choices.size()));
-      for (std::size_t a = 0; a < choices.size(); ++a) {
-        for (std::size_t b = 0; b < choices.size(); ++b)
-          more[a][b] = a != b && has_bits_of(choices[a], choices[b]);
-      }
-      repair_losses(base_.loss[g], more);
-      for (std::size_t c = 0; c < choices.size(); ++c) {
-        if (base_.loss[g][c] == before[c]) continue;
-        const double factor = std::sqrt(base_.loss[g][c] / before[c]);
-        for (std::size_t s = 0; s < n; ++s) {
-          base_.interactions[(offset + c) * n + s] *= factor;
-          base_.interactions[s * n + offset + c] *= factor;
-        }
-      }
-      offset += choices.size();
-    }
-  }
-
-  static bool has_bits_of(const Candidate& a, const Candidate& b) {
-    const auto bits = [](const std::optional<Format>& f) { return f ? effective_bits(*f) : 0.0; };
-    return effective_bits(a.activation) >= effective_bits(b.activation) &&
-           bits(a.parameter) >= bits(b.parameter);
-  }
-
-  /// A choice with NaN or infinite outputs is priced out, and named.
-  void leave_out(const std::vector<std::pair<int, int>>& not_finite) {
-    constexpr double kNever = 1e6;  // a noise a million times the signal
-    for (const auto& [group, choice] : not_finite) {
-      const auto g = static_cast<std::size_t>(group);
-      const auto c = static_cast<std::size_t>(choice);
-      const QuantizerGroup& names = groups_.groups[g];
-      base_.loss[g][c] = kNever;
-      result_.notes.push_back(
-          candidate_text(groups_.choices[g][c]) + " of the group of \"" +
-          (names.activations.empty() ? names.parameters : names.activations).front() +
-          "\" gives NaN or infinite outputs and was left out");
-    }
-  }
-
   void set(const std::vector<int>& choices) {
     std::vector<int> candidates;
     for (std::size_t g = 0; g < choices.size(); ++g)
@@ -144,15 +90,34 @@ class Mixing {
     bank_.set(candidates);
   }
 
+  /// Every quantizer that is on.
+  simulate::State whole_state() const {
+    std::vector<const Quantizer*> quantizers;
+    for (const std::string& name : simulation_.tensor_names()) {
+      const Quantizer* q = simulation_.quantizer(name).get();
+      if (q->enabled()) quantizers.push_back(q);
+    }
+    return simulation_.engine().sites_of(quantizers);
+  }
+
   /// SQNR of the model as it is set now.
   double score(SampleSource& samples) {
+    constexpr const char* kSums = "sums of whole runs 1";
     const std::unique_ptr<MetricAccumulator> metric = make_metric("sqnr", {.max_db = kMaxDb});
+    const journal::Key state = kept_.keys_of(simulation_, {whole_state()}).front();
     samples.rewind();
     Feed feed;
     std::int64_t done = 0;
     while (samples.next(&feed)) {
-      const std::vector<Tensor> reference = simulation_.run_float(feed);
-      metric->add(reference, simulation_.run(feed));
+      const journal::Key key = kept_.key_of(feed);
+      std::optional<std::vector<double>> sums = kept_.find(key, state, kSums);
+      if (!sums) {
+        const std::unique_ptr<MetricAccumulator> one = metric->fresh();
+        one->add(simulation_.run_float(feed), simulation_.run(feed));
+        sums = one->state();
+        kept_.keep(key, state, kSums, *sums);
+      }
+      metric->merge(*sums);
       tick_("measure mixes", ++done, samples.size());
     }
     if (done == 0) {
@@ -182,9 +147,7 @@ class Mixing {
   BudgetProblem problem() const { return allocate::corrected(base_, samples_); }
 
   BudgetSolution solve(const BudgetProblem& problem, double max_loss) const {
-    // Proofs are for the end.
-    BudgetOptions quick = options_.budget;
-    quick.prove = false;
+    const BudgetOptions quick = without_bound();
     return wanted_db_ ? least_cost(problem, cost_, max_loss, limits_, quick)
                       : least_loss(problem, limits_, quick);
   }
@@ -214,7 +177,7 @@ class Mixing {
   }
 
   void choose() {
-    const BudgetSolution top = least_loss(base_, limits_, without_proof());
+    const BudgetSolution top = least_loss(base_, limits_, without_bound());
     if (!top.feasible()) {
       result_.infeasible = top.infeasible;
       return;
@@ -298,9 +261,10 @@ class Mixing {
     return best;
   }
 
-  BudgetOptions without_proof() const {
+  /// Bounds are for the end.
+  BudgetOptions without_bound() const {
     BudgetOptions options = options_.budget;
-    options.prove = false;
+    options.bound = false;
     return options;
   }
 
@@ -359,6 +323,7 @@ class Mixing {
   const MixOptions& options_;
   MixGroups groups_;
   EncodingBank& bank_;
+  allocate::KeptRuns& kept_;
   const allocate::Tick& tick_;
   int cost_;
   std::optional<double> wanted_db_;
@@ -375,17 +340,18 @@ class Mixing {
 MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& search,
               SampleSource* test, const MixOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
-  const allocate::Tick tick = [&](const char* stage, std::int64_t done, std::int64_t total) {
-    if (options.progress && options.progress({stage, done, total}))
-      throw Error(ErrorCode::kCancelled, "mix", "interrupted", "");
-  };
+  const allocate::Tick tick = allocate::tick_of(options);
   MixGroups groups = allocate::make_mix_groups(simulation, options);
   const std::vector<QuantizerGroup> names = groups.groups;
   const std::vector<Candidate> candidates = groups.candidates;
+  allocate::KeptRuns kept(options.run_directory);
   EncodingBank bank(simulation, names, candidates, calibration, tick);
   try {
-    Mixing mixing(simulation, search, options, std::move(groups), bank, tick);
+    Mixing mixing(simulation, search, options, std::move(groups), bank, kept, tick);
     MixResult result = mixing.run(test);
+    result.num_kept = kept.num_found();
+    result.num_run = kept.num_run();
+    for (const std::string& note : kept.notes()) result.notes.push_back(note);
     if (!result.chosen) bank.restore();
     result.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -53,11 +53,39 @@ void check_candidates(const std::vector<Candidate>& candidates) {
   }
 }
 
+/// Groups with weights and activations apart, where the kernels take every pair of the candidates'
+/// types.
+std::vector<QuantizerGroup> taken_apart(const Simulation& simulation,
+                                        const std::vector<QuantizerGroup>& groups,
+                                        const MixOptions& options) {
+  std::vector<Candidate> pairs;
+  for (const Candidate& a : options.candidates) {
+    for (const Candidate& p : options.candidates) pairs.push_back({a.activation, p.parameter});
+  }
+  const SupportedCandidates supported =
+      supported_candidates(simulation, groups, pairs, options.ignore_kernels);
+  std::vector<QuantizerGroup> result;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<Candidate>& list = supported.by_group[g];
+    const bool all = std::all_of(pairs.begin(), pairs.end(), [&](const Candidate& pair) {
+      return std::find(list.begin(), list.end(), pair) != list.end();
+    });
+    if (!all || groups[g].activations.empty() || groups[g].parameters.empty()) {
+      result.push_back(groups[g]);
+    } else {
+      result.push_back({.activations = groups[g].activations, .parameters = {}});
+      result.push_back({.activations = {}, .parameters = groups[g].parameters});
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& options) {
   check_candidates(options.candidates);
-  const std::vector<QuantizerGroup> all = quantizer_groups(simulation);
+  std::vector<QuantizerGroup> all = quantizer_groups(simulation);
+  if (options.apart && !options.candidates.empty()) all = taken_apart(simulation, all, options);
   if (all.empty()) {
     throw Error(ErrorCode::kNotReady, "mix", "no quantizer is enabled", "enable quantizers first");
   }

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "allocate/mix/encoding_bank.h"
 #include "allocate/mix/mix_groups.h"
@@ -201,6 +203,105 @@ TEST(Mix, CancellingPutsEveryQuantizerBack) {
     EXPECT_THROW(s.run(o), Error);
     EXPECT_EQ(settings(s.sim), before) << stage;
   }
+}
+
+struct TemporaryFolder {
+  TemporaryFolder() {
+    path = std::filesystem::path(::testing::TempDir()) /
+           ("bitsweep_mix_" + std::to_string(::getpid()));
+    std::filesystem::remove_all(path);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  std::filesystem::path path;
+};
+
+// Public report: runs with other targets shared a signature and took each other's state.
+TEST(Mix, AnotherBudgetCostsOnlyWhatIsNewAndGivesWhatAColdRunGives) {
+  const TemporaryFolder folder;
+  MixOptions o = options({"bops<=0.6"});
+  o.run_directory = folder.path;
+  Setting first("residual");
+  const MixResult cold = first.run(o);
+  EXPECT_EQ(cold.num_kept, 0);
+  Setting again("residual");
+  const MixResult same = again.run(o);
+  EXPECT_EQ(same.num_run, 0);
+  EXPECT_EQ(settings(again.sim), settings(first.sim));
+
+  for (const char* target : {"bops<=0.4", "sqnr>=25"}) {
+    o.targets = {parse_mix_target(target)};
+    Setting warm_setting("residual");
+    const MixResult warm = warm_setting.run(o);
+    MixOptions alone = o;
+    alone.run_directory.clear();
+    Setting cold_setting("residual");
+    const MixResult fresh = cold_setting.run(alone);
+    EXPECT_EQ(settings(warm_setting.sim), settings(cold_setting.sim)) << target;
+    EXPECT_DOUBLE_EQ(warm.chosen.value().measured_db, fresh.chosen.value().measured_db);
+    EXPECT_LT(warm.num_run, fresh.num_run / 2) << target;
+  }
+  // Another sample to search with, and other calibration data: what was kept does not fit.
+  Setting other("residual");
+  other.search = VectorSource(samples(other.sim.model(), 3, 7));
+  EXPECT_GT(other.run(o).num_run, cold.num_run / 2);
+  Setting recalibrated("residual");
+  recalibrated.calibration = VectorSource(samples(recalibrated.sim.model(), 3, 8));
+  EXPECT_GT(recalibrated.run(o).num_run, cold.num_run / 2);
+}
+
+TEST(Mix, ContinuesWhereItWasStopped) {
+  const TemporaryFolder folder;
+  MixOptions o = options({"bops<=0.6"});
+  o.run_directory = folder.path;
+  Setting stopped("residual");
+  MixOptions cut = o;
+  cut.progress = [](const MixProgress& p) { return p.stage == "measure groups" && p.done == 2; };
+  EXPECT_THROW(stopped.run(cut), Error);
+  Setting s("residual");
+  const MixResult r = s.run(o);
+  EXPECT_GT(r.num_kept, 0);
+  Setting cold("residual");
+  o.run_directory.clear();
+  const MixResult fresh = cold.run(o);
+  EXPECT_EQ(r.num_kept + r.num_run, fresh.num_run);
+  EXPECT_EQ(settings(s.sim), settings(cold.sim));
+}
+
+TEST(Mix, AJournalThatIsCutOffIsBegunAnew) {
+  const TemporaryFolder folder;
+  MixOptions o = options({"bops<=0.6"});
+  o.run_directory = folder.path;
+  Setting first("residual");
+  first.run(o);
+  const auto file = folder.path / "journal.sqlite";
+  std::filesystem::remove(folder.path / "journal.sqlite-wal");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  Setting second("residual");
+  const MixResult r = second.run(o);
+  EXPECT_THAT(r.notes, ::testing::Contains(HasSubstr("is damaged")));
+  EXPECT_EQ(settings(second.sim), settings(first.sim));
+}
+
+TEST(Mix, WeightsAndActivationsCanBeDecidedApart) {
+  Setting s("residual");
+  MixOptions o = options({"bops<=0.6"});
+  const std::size_t together = quantizer_groups(s.sim).size();
+  o.apart = true;
+  const MixResult r = s.run(o);
+  ASSERT_TRUE(r.chosen) << r.infeasible;
+  EXPECT_GT(r.groups.size(), together);
+  for (const QuantizerGroup& group : r.groups)
+    EXPECT_TRUE(group.activations.empty() || group.parameters.empty());
+  EXPECT_LE(r.chosen->costs[0], 0.6 * (1 + 1e-8));
+}
+
+TEST(MixProblem, LeavesTheSimulationAsItWas) {
+  Setting s("residual");
+  const std::vector<std::string> before = settings(s.sim);
+  const MixProblem p = mix_problem(s.sim, s.calibration, s.search, options({}));
+  EXPECT_EQ(settings(s.sim), before);
+  EXPECT_EQ(p.problem.loss.size(), p.groups.size());
+  EXPECT_EQ(p.choices.size(), p.groups.size());
 }
 
 TEST(Mix, RefusesDuplicateCandidates) {

@@ -66,8 +66,9 @@ struct RunDirectory::Statements {
         put_outputs(database.prepare("INSERT OR REPLACE INTO outputs VALUES(?1, ?2, ?3, ?4)")),
         scores(database.prepare("SELECT state, metric, sums FROM scores WHERE sample = ?1")),
         outputs(
-            database.prepare("SELECT state, simulated, reference FROM outputs WHERE sample = ?1")) {
-  }
+            database.prepare("SELECT state, simulated, reference FROM outputs WHERE sample = ?1")),
+        sums(database.prepare(
+            "SELECT sums FROM scores WHERE sample = ?1 AND state = ?2 AND metric = ?3")) {}
   Statement begin;
   Statement commit;
   Statement rollback;
@@ -75,6 +76,7 @@ struct RunDirectory::Statements {
   Statement put_outputs;
   Statement scores;
   Statement outputs;
+  Statement sums;
 };
 
 RunDirectory::RunDirectory(fs::path folder, std::int64_t max_output_bytes)
@@ -159,6 +161,21 @@ std::map<Key, StoredAnswer> RunDirectory::answers(const Key& sample) {
     stop_writing(error.what());
   }
   return found;
+}
+
+std::optional<std::vector<double>> RunDirectory::sums(const Key& sample, const Key& state,
+                                                      const Key& metric) {
+  const std::lock_guard lock(mutex_);
+  try {
+    Statement& row = statements_->sums.bind(1, sample).bind(2, state).bind(3, metric);
+    std::optional<std::vector<double>> found;
+    if (row.step()) found = sums_of(row.blob(0));
+    row.reset();
+    return found;
+  } catch (const DatabaseError& error) {
+    stop_writing(error.what());
+    return std::nullopt;
+  }
 }
 
 std::optional<std::vector<Tensor>> RunDirectory::outputs(std::int64_t position) const {

@@ -43,6 +43,8 @@ class RunDirectory {
 
   /// By state, all that is known of a sample.
   std::map<Key, StoredAnswer> answers(const Key& sample);
+  /// The sums of one answer, when they are known.
+  std::optional<std::vector<double>> sums(const Key& sample, const Key& state, const Key& metric);
   /// Outputs at a position of a StoredAnswer; nullopt when they are damaged.
   std::optional<std::vector<Tensor>> outputs(std::int64_t position) const;
   /// Never fails: when the disk is full, the sweep goes on without a journal and a note says so.

@@ -1,0 +1,109 @@
+#include "allocate/mix/mix_problem.h"
+
+#include <cmath>
+
+#include "allocate/mix/group_losses.h"
+#include "bitsweep/error.h"
+
+namespace bitsweep {
+namespace allocate {
+namespace {
+
+bool has_bits_of(const Candidate& a, const Candidate& b) {
+  const auto bits = [](const std::optional<Format>& f) { return f ? effective_bits(*f) : 0.0; };
+  return effective_bits(a.activation) >= effective_bits(b.activation) &&
+         bits(a.parameter) >= bits(b.parameter);
+}
+
+/// More bits never count as worse; interactions shrink with the loss.
+void repair(BudgetProblem& problem, const std::vector<std::vector<Candidate>>& choices_of) {
+  const std::size_t n = problem.num_choices();
+  std::size_t offset = 0;
+  for (std::size_t g = 0; g < problem.loss.size(); ++g) {
+    const std::vector<Candidate>& choices = choices_of[g];
+    const std::vector<double> before = problem.loss[g];
+    std::vector<std::vector<bool>> more(choices.size(), std::vector<bool>(choices.size()));
+    for (std::size_t a = 0; a < choices.size(); ++a) {
+      for (std::size_t b = 0; b < choices.size(); ++b)
+        more[a][b] = a != b && has_bits_of(choices[a], choices[b]);
+    }
+    repair_losses(problem.loss[g], more);
+    for (std::size_t c = 0; c < choices.size(); ++c) {
+      if (problem.loss[g][c] == before[c]) continue;
+      const double factor = std::sqrt(problem.loss[g][c] / before[c]);
+      for (std::size_t s = 0; s < n; ++s) {
+        problem.interactions[(offset + c) * n + s] *= factor;
+        problem.interactions[s * n + offset + c] *= factor;
+      }
+    }
+    offset += choices.size();
+  }
+}
+
+/// A choice with NaN or infinite outputs is priced out, and named.
+void leave_out(BudgetProblem& problem, const MixGroups& groups,
+               const std::vector<std::pair<int, int>>& not_finite,
+               std::vector<std::string>* notes) {
+  constexpr double kNever = 1e6;  // a noise a million times the signal
+  for (const auto& [group, choice] : not_finite) {
+    const auto g = static_cast<std::size_t>(group);
+    const auto c = static_cast<std::size_t>(choice);
+    const QuantizerGroup& names = groups.groups[g];
+    problem.loss[g][c] = kNever;
+    notes->push_back(candidate_text(groups.choices[g][c]) + " of the group of \"" +
+                     (names.activations.empty() ? names.parameters : names.activations).front() +
+                     "\" gives NaN or infinite outputs and was left out");
+  }
+}
+
+}  // namespace
+
+BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
+                                SampleSource& search, const MixOptions& options, KeptRuns& kept,
+                                const Tick& tick, std::vector<std::string>* notes) {
+  const GroupLosses losses =
+      measure_group_losses(simulation, bank, groups.groups, groups.candidate_of, search,
+                           {.num_threads = options.num_threads,
+                            .max_memory_bytes = options.max_memory_bytes,
+                            .kept = &kept},
+                           tick);
+  BudgetProblem problem;
+  problem.loss = losses.loss;
+  problem.interactions = losses.interactions;
+  repair(problem, groups.choices);
+  leave_out(problem, groups, losses.not_finite, notes);
+  problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
+  return problem;
+}
+
+Tick tick_of(const MixOptions& options) {
+  return [&options](const char* stage, std::int64_t done, std::int64_t total) {
+    if (options.progress && options.progress({stage, done, total}))
+      throw Error(ErrorCode::kCancelled, "mix", "interrupted", "");
+  };
+}
+
+}  // namespace allocate
+
+MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, SampleSource& search,
+                       const MixOptions& options) {
+  const allocate::Tick tick = allocate::tick_of(options);
+  allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
+  allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick);
+  allocate::KeptRuns kept(options.run_directory);
+  std::vector<std::string> notes;
+  MixProblem result;
+  try {
+    result.problem =
+        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick, &notes);
+  } catch (...) {
+    bank.restore();
+    throw;
+  }
+  bank.restore();
+  result.groups = std::move(groups.groups);
+  result.choices = std::move(groups.choices);
+  return result;
+}
+
+}  // namespace bitsweep
