@@ -24,7 +24,7 @@ from bitsweep.analysis import (
 )
 from bitsweep.progress import TextProgress
 from bitsweep.utils import make_psnr_eval_fn
-from conftest import calibrated
+from sessions import calibrated
 
 
 def counted(feeds):
@@ -146,7 +146,7 @@ import logging, os, signal, sys
 logging.basicConfig(level=logging.INFO)
 import models
 from bitsweep.analysis import SensitivityMetric, analyze_per_quantizer_sensitivity
-from conftest import calibrated
+from sessions import calibrated
 
 example = models.cnn()
 sim = calibrated(example)

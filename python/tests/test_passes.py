@@ -13,7 +13,7 @@ from bitsweep import _core
 from bitsweep.batch_norm_fold import fold_all_batch_norms_to_weight
 from bitsweep.cross_layer_equalization import equalize_model
 from bitsweep.errors import Error
-from conftest import float_session
+from sessions import float_session
 
 # Weights are rounded once to float32 and sums run in another order; largest output = 1.
 TOLERANCE = 1e-5

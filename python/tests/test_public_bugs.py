@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import bitsweep
 from bitsweep.errors import Error
-from conftest import ONE_THREAD, float_session
+from sessions import ONE_THREAD, float_session
 
 PER_CHANNEL = "htp_v73"
 Feed = dict[str, np.ndarray]

@@ -10,7 +10,7 @@ import pytest
 
 import bitsweep
 from bitsweep.errors import Error
-from conftest import ONE_THREAD
+from sessions import ONE_THREAD
 from test_public_bugs import build, node, normal, rows, samples, simulate
 
 SCHEMES = ["min_max", "tf_enhanced", "percentile", "mse", "entropy"]

@@ -12,8 +12,8 @@ import pytest
 
 import bitsweep
 from bitsweep import _core
-from conftest import calibrated
 from models import Example, Graph, normal
+from sessions import calibrated
 
 
 def convolutions(count: int, weight_shift: float = 0.0, sample_shift: float = 0.0) -> Example:

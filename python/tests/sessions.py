@@ -1,0 +1,27 @@
+"""Sessions and simulations that tests start from."""
+
+from __future__ import annotations
+
+import onnxruntime as ort
+
+import models
+from bitsweep.quantsim import QuantizationSimModel
+
+ONE_THREAD = {"intra_op_num_threads": 1}
+
+
+def float_session(model) -> ort.InferenceSession:
+    """Plain ONNX Runtime on the float model."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    return ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+
+
+def calibrated(example: models.Example, **arguments) -> QuantizationSimModel:
+    """Calibrated simulation of an example."""
+    arguments.setdefault("session_options_kwargs", ONE_THREAD)
+    sim = QuantizationSimModel(example.model, **arguments)
+    sim.compute_encodings(example.feeds)
+    return sim
