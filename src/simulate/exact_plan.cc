@@ -1,11 +1,8 @@
 #include "simulate/exact_plan.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
 #include <memory>
-#include <mutex>
-#include <thread>
+
+#include "base/parallel_for.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -19,25 +16,9 @@ constexpr double kPriceOfExactness = 1.2;
 std::vector<int> inexact_suffixes(Engine& engine, const Feed& feed, int num_threads) {
   const std::shared_ptr<Sample> sample = engine.open_sample(feed);
   std::vector<char> exact(static_cast<std::size_t>(engine.num_suffixes()), 0);
-  std::atomic<int> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    try {
-      for (int i = next++; i < engine.num_suffixes(); i = next++)
-        exact[static_cast<std::size_t>(i)] = engine.repeats_float_pass(*sample, i) ? 1 : 0;
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-      next = engine.num_suffixes();
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    for (int i = 1; i < num_threads; ++i) workers.emplace_back(work);
-    work();
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
+  parallel_for(exact.size(), num_threads, [&](std::size_t i) {
+    exact[i] = engine.repeats_float_pass(*sample, static_cast<int>(i)) ? 1 : 0;
+  });
   std::vector<int> inexact;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     if (exact[i] == 0) inexact.push_back(static_cast<int>(i));

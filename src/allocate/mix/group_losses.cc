@@ -1,12 +1,10 @@
 #include "allocate/mix/group_losses.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
-#include <mutex>
 #include <thread>
 
+#include "base/parallel_for.h"
 #include "bitsweep/error.h"
 #include "simulate/cut_plan.h"
 #include "simulate/engine.h"
@@ -209,7 +207,7 @@ class Measurement {
       plan();
       if (sample == nullptr) sample = engine_.open_sample(feed);
       bank_.set_all(c);
-      in_parallel(missing.size(), [&](std::size_t i) {
+      parallel_for(missing.size(), num_threads(), [&](std::size_t i) {
         const auto [g, s] = missing[i];
         engine_.check_ready(states_[g]);
         const simulate::Evaluation e = engine_.evaluate(states_[g], *sample);
@@ -220,31 +218,10 @@ class Measurement {
     add(std::move(changes));
   }
 
-  template <typename Work>
-  void in_parallel(std::size_t count, const Work& work) {
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t wanted =
-        options_.num_threads > 0 ? static_cast<std::size_t>(options_.num_threads) : cores;
-    std::atomic<std::size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr error;
-    const auto loop = [&] {
-      for (std::size_t i = next++; i < count; i = next++) {
-        try {
-          work(i);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          if (!error) error = std::current_exception();
-          next = count;
-        }
-      }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t t = 1; t < std::min(wanted, count); ++t) threads.emplace_back(loop);
-      loop();
-    }
-    if (error) std::rethrow_exception(error);
+  int num_threads() const {
+    return options_.num_threads > 0
+               ? options_.num_threads
+               : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
 
   void add(std::vector<Change> changes) {
