@@ -15,7 +15,7 @@ from bitsweep.quantsim import (
     set_lpbq_for_params,
     set_param_type,
 )
-from test_public_bugs import build, node, normal, samples
+from situations import build, node, normal, samples
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ class TestHistograms:
         sim = QuantizationSimModel(model, quant_scheme="tf_enhanced")
         with pytest.raises(RuntimeError, match="no encoding"):
             sim.qc_quantize_op_dict["x"].get_stats_histogram()
-        sim.compute_encodings(samples(2, x=[1, 3, 2, 2]))
+        sim.compute_encodings(samples(1, x=[1, 3, 2, 2]))
         (buckets,) = sim.qc_quantize_op_dict["x"].get_stats_histogram()
         edges = [left for left, _ in buckets]
         assert edges == sorted(edges)

@@ -1,7 +1,4 @@
-"""Ranges that tools of this kind were reported to get wrong; each test stands for its whole kind.
-
-The comment names the entry of the collection, so that a failure can be looked up.
-"""
+"""Calibration data with values that are not finite, outliers, and every scheme."""
 
 from __future__ import annotations
 
@@ -11,69 +8,7 @@ import pytest
 import bitsweep
 from bitsweep.errors import Error
 from sessions import ONE_THREAD
-from test_public_bugs import build, node, normal, rows, samples, simulate
-
-SCHEMES = ["min_max", "tf_enhanced", "percentile", "mse", "entropy"]
-
-
-# G16: nothing but zeros
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("symmetric", [False, True])
-def test_zeros_stay_zeros(scheme, symmetric):
-    weights = {"w": np.zeros((4, 3, 1, 1), np.float32), "zero": np.zeros(1, np.float32)}
-    model = build(
-        [node("Conv", ["x", "w"], ["c"]), node("Mul", ["x", "zero"], ["m"])],
-        {"x": [1, 3, 4, 4]},
-        weights,
-        ["c", "m"],
-    )
-    sim = bitsweep.QuantizationSimModel(model, quant_scheme=scheme)
-    for quantizer in sim.qc_quantize_op_dict.values():
-        quantizer.use_symmetric_encodings = symmetric
-    sim.compute_encodings(samples(2, x=[1, 3, 4, 4]))
-    for name in ("w", "m", "c"):
-        for e in sim.qc_quantize_op_dict[name].get_encodings():
-            assert np.isfinite([e.min, e.max, e.delta]).all()
-            assert e.delta > 0
-            assert e.offset == int(e.offset)
-            assert -(2**e.bw) < e.offset <= 0
-    for output in sim.session.run(None, samples(1, x=[1, 3, 4, 4])[0]):
-        assert not output.any()
-
-
-# G17: a weight scale so small that the bias does not fit into 32 bits
-@pytest.mark.parametrize(("largest", "widened"), [(127.5, False), (0.01, True)])
-def test_a_tiny_weight_scale_is_widened_until_the_bias_fits_and_says_so(largest, widened):
-    weights = {
-        "w": np.full((2, 1, 1, 1), 1e-7, np.float32),
-        "b": np.array([3, -2], np.float32),
-    }
-    model = build([node("Conv", ["x", "w", "b"], ["y"])], {"x": [1, 1, 8, 8]}, weights)
-    feeds = [{"x": np.linspace(0, largest, 64, dtype=np.float32).reshape(1, 1, 8, 8)}]
-    sim = simulate(model, feeds)
-    step = sim.qc_quantize_op_dict["x"].get_encodings()[0].delta
-    scales = [e.delta for e in sim.qc_quantize_op_dict["w"].get_encodings()]
-    if len(scales) == 1:
-        scales *= 2
-    for scale, bias in zip(scales, weights["b"], strict=True):
-        assert abs(bias) / (step * scale) < 2**31
-    assert ("fits 32 bits" in rows(sim)["w"].reason) == widened
-    wanted = 1e-7 * feeds[0]["x"] + weights["b"].reshape(1, 2, 1, 1)
-    np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], wanted, rtol=0.01)
-
-
-# G18: symmetric grids without a sign
-@pytest.mark.parametrize("bits", [2, 4, 8, 16])
-def test_symmetric_codes_have_their_zero_in_the_middle(bits):
-    model = build([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 5]}, {"w": normal(5, 4)})
-    x = np.array([[-2, -1, 0, 1, 2]], np.float32)
-    sim = bitsweep.QuantizationSimModel(model, activation_type=f"int{bits}")
-    sim.qc_quantize_op_dict["x"].use_symmetric_encodings = True
-    sim.compute_encodings([{"x": x}])
-    (encoding,) = sim.qc_quantize_op_dict["x"].get_encodings()
-    assert encoding.offset == -(2 ** (bits - 1))
-    zeros = np.zeros((1, 5), np.float32)
-    assert not sim.qc_quantize_op_dict["x"].quantize_dequantize(zeros).any()
+from situations import SCHEMES, build, node, normal, rows, samples, simulate
 
 
 # G19: padded tokens

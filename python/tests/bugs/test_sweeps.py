@@ -1,4 +1,4 @@
-"""Situations in which sweeps and calibrations of other tools were reported to fail; see test_public_bugs.py."""
+"""Situations in which sweeps and calibrations of other tools were reported to fail."""
 
 from __future__ import annotations
 
