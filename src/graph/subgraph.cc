@@ -320,13 +320,15 @@ class PieceBuilder {
         *to = *data_.statics[static_cast<std::size_t>(t)].proto;
         to->set_name(made_name(t));
       } else {
-        add_value(to, made_name(t), graph_.static_value(t));
+        add_value(to, made_name(t), graph_.static_value(t),
+                  quantizer_of_.count(t) == 0 && is_shareable(graph_, t));
       }
       add_quantizer(t);
     }
   }
 
-  void add_value(onnx::TensorProto* to, const std::string& name, const Tensor& value) {
+  void add_value(onnx::TensorProto* to, const std::string& name, const Tensor& value,
+                 bool shareable = false) {
     // The runtime takes pointers to whole elements only; packed types go inline.
     if (value.size_bytes() < threshold_ || data_type_size(value.type()) == 0) {
       write_tensor(value, name, to);
@@ -339,7 +341,7 @@ class PieceBuilder {
     onnx::StringStringEntryProto* entry = to->add_external_data();
     entry->set_key("location");
     entry->set_value(kWeightsLocation);
-    piece_.initializers.push_back({name, value});
+    piece_.initializers.push_back({name, value, shareable});
   }
 
   void add_quantizer(TensorId t) {
@@ -444,6 +446,18 @@ class PieceBuilder {
 };
 
 }  // namespace
+
+bool is_shareable(const Graph& graph, TensorId weight) {
+  const TensorInfo& tensor = graph.tensor(weight);
+  return !tensor.is_output &&
+         std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const Use& use) {
+           const Node& node = graph.node(use.node);
+           if (!node.domain.empty()) return false;
+           if (node.op_type == "Gather") return use.input == 0 && !node.is_constant;
+           return (node.op_type == "MatMul" || node.op_type == "Gemm") && use.input == 1 &&
+                  !node.is_constant;
+         });
+}
 
 Piece build_subgraph(const Graph& graph, const SubgraphSpec& spec,
                      std::size_t external_threshold_bytes) {

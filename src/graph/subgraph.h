@@ -52,16 +52,21 @@ inline constexpr const char* kQuantizerDomain = "com.bitsweep";
 
 /// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
 /// asks that it exists: set its folder for external initializers to one that holds an empty file of
-/// this name. Weights given by AddInitializer work only without graph optimizations: some of them
-/// (folding of batch norms, blocked convolutions) read the file instead. AddExternalInitializers
-/// works with all.
+/// this name. Weights given by AddInitializer work only where no graph optimization wants to
+/// read them (is_shareable): those that do (folding of batch norms, blocked convolutions) read the
+/// file instead. AddExternalInitializers works with all, and copies.
 inline constexpr const char* kWeightsLocation = "weights";
 
 /// An initializer whose bytes are passed to the runtime by pointer instead of being serialized.
 struct ExternalInitializer {
   std::string name;
   Tensor value;
+  bool shareable = false;  ///< see is_shareable()
 };
+
+/// Whether no optimization of the runtime looks at this weight, so that sessions may use it where
+/// it is: all that reads it multiplies by it (MatMul, Gemm) or looks rows of it up (Gather).
+bool is_shareable(const Graph& graph, TensorId weight);
 
 struct Piece {
   std::string bytes;                              ///< serialized ModelProto without large weights

@@ -118,6 +118,26 @@ TEST(BuildSubgraph, LargeWeightsArePassedByPointer) {
           .initializers.empty());
 }
 
+// Weights of a product and a table are used where they are; a filter is laid out anew, and what a
+// constant node reads is folded.
+TEST(BuildSubgraph, TellsWhichWeightsSessionsMayShare) {
+  ModelBuilder m;
+  m.input("x", {1, 4, 4, 4}).input("i", {2}, DataType::kInt64).random("w", {4, 4}, 1);
+  m.random("table", {9, 4}, 2).random("filter", {4, 4, 1, 1}, 3).random("turned", {4, 4}, 4);
+  m.node("c = Conv(x, filter)").node("y = MatMul(c, w)").node("z = Gather(table, i)");
+  m.node("t = Transpose(turned)").node("v = MatMul(y, t)").output("v").output("z");
+  Graph g(m.model());
+  g.set_type(g.find("c"), DataType::kFloat);
+  EXPECT_TRUE(is_shareable(g, g.find("w")));
+  EXPECT_TRUE(is_shareable(g, g.find("table")));
+  EXPECT_FALSE(is_shareable(g, g.find("filter")));
+  EXPECT_FALSE(is_shareable(g, g.find("turned")));
+  SubgraphSpec spec{.nodes = {1}, .inputs = {g.find("c")}, .outputs = {g.find("y")}};
+  EXPECT_TRUE(build_subgraph(g, spec, 1).initializers.at(0).shareable);
+  spec.replaced[g.find("w")] = g.static_value(g.find("w"));
+  EXPECT_FALSE(build_subgraph(g, spec, 1).initializers.at(0).shareable);
+}
+
 TEST(BuildSubgraph, ReplacedValuesWin) {
   const Graph g(chain().model());
   const Tensor baked = tensor({4, 4}, std::vector<float>(16, 0.5F));

@@ -109,10 +109,12 @@ class Planner {
          ++t) {
       const graph::TensorInfo& info = engine_.graph().tensor(t);
       if (!info.is_static || order.last_read(t) < 0 || !info.shape) continue;
-      // A weight is in every suffix that starts at or before its last reader.
-      weight_bytes[static_cast<std::size_t>(order.last_read(t))] +=
-          static_cast<double>(num_elements(*info.shape)) *
-          static_cast<double>(data_type_size(info.type));
+      const double bytes = static_cast<double>(num_elements(*info.shape)) *
+                           static_cast<double>(data_type_size(info.type));
+      all_weights_ += bytes;
+      // A weight is in every suffix that starts at or before its last reader, unless they share it.
+      if (!graph::is_shareable(engine_.graph(), t))
+        weight_bytes[static_cast<std::size_t>(order.last_read(t))] += bytes;
     }
     bytes_behind_.assign(weight_bytes.size() + 1, 0.0);
     for (int p = order.size(); p >= 0; --p) {
@@ -181,9 +183,9 @@ class Planner {
       }
     }
     CutPlan plan{.engine = {.threads_per_run = options_.threads_per_run}};
-    double bytes =
-        2.0 * candidates_.front()
-                  .bytes_behind;  // the float pass, and the fake-quantized weights of all states
+    // The float pass (or the weights as all sessions share them), and the fake-quantized weights of
+    // all states.
+    double bytes = 2.0 * all_weights_;
     for (std::size_t j = previous[n - 1]; j > 0; j = previous[j]) {
       plan.engine.cuts.push_back(candidates_[j].position);
       bytes += candidates_[j].bytes_behind;
@@ -227,7 +229,8 @@ class Planner {
   std::vector<std::pair<int, int>> ranges_;  // of states_
   std::vector<int> firsts_;                  // sorted
   std::vector<Candidate> candidates_;
-  std::vector<double> bytes_behind_;
+  std::vector<double> bytes_behind_;  // by position: weights of a suffix that are its own
+  double all_weights_ = 0.0;          // bytes
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "graph/subgraph.h"
 #include "simulate/blocked_layout.h"
 #include "simulate/ort_library.h"
+#include "simulate/packed_weights.h"
 #include "simulate/quantizer_factory.h"
 #include "simulate/unknown_operator.h"
 
@@ -70,7 +71,8 @@ Engine::Engine(Model model, SimulationOptions options)
     : options_(std::move(options)),
       num_threads_(options_.num_threads > 0 ? options_.num_threads : core_count()),
       graph_(std::move(model)),
-      order_(graph_) {
+      order_(graph_),
+      packed_weights_(std::make_shared<PackedWeights>()) {
   for (const std::string& provider : options_.providers) {
     if (provider != "CPUExecutionProvider") {
       throw Error(ErrorCode::kInvalidArgument, "simulate",
@@ -98,6 +100,7 @@ SessionOptions Engine::session_options(int threads) const {
   SessionOptions o;
   o.num_threads = threads;
   o.pool_threads = num_threads_;
+  o.packed_weights = packed_weights_;
   o.ort_library = options_.ort_library;
   o.custom_op_libraries = options_.custom_op_libraries;
   return o;

@@ -211,6 +211,7 @@ class Engine {
   NodeOrder order_;
   std::vector<std::shared_ptr<Quantizer>> quantizers_;  // by site
   std::map<int, std::string> notes_;                    // by site
+  std::shared_ptr<PackedWeights> packed_weights_;       // of all sessions
   SessionCache sessions_;
   std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty
                                      // before shapes are known

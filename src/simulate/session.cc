@@ -1,17 +1,22 @@
 #include "simulate/session.h"
 
 #include <array>
+#include <atomic>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include <onnxruntime_cxx_api.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 #include "bitsweep/error.h"
 #include "simulate/ort_library.h"
 #include "simulate/ort_values.h"
+#include "simulate/packed_weights.h"
 #include "simulate/quantizer_op.h"
 
 namespace bitsweep::simulate {
@@ -56,7 +61,8 @@ constexpr std::size_t kSessionBytes = std::size_t{1} << 20;
 
 struct Session::Impl {
   graph::Piece piece;
-  std::vector<Ort::Value> weights;  // must live as long as the session
+  std::shared_ptr<PackedWeights> packed_weights;  // must live as long as the session
+  std::vector<Ort::Value> weights;                // must live as long as the session
   Ort::Session session{nullptr};
   std::vector<const char*> input_names;
   std::vector<const char*> output_names;
@@ -77,16 +83,81 @@ GraphOptimizationLevel optimization_level(Optimization optimization) {
 }
 
 // The optimizer reads weights (it folds batch norms, reorders filters), so it gets copies that it
-// may replace; a session that is not optimized uses our buffers as they are.
-template <typename Impl>
-void give_weights(Impl& impl, bool copy, Ort::SessionOptions* so) {
+// may replace, unless it has no reason to look at them; a session that is not optimized uses our
+// buffers as they are.
+void give_weights(Session::Impl& impl, bool copy, Ort::SessionOptions* so) {
   std::vector<std::string> names;
+  std::vector<Ort::Value> copied;
+  impl.weights.clear();
   for (const graph::ExternalInitializer& weight : impl.piece.initializers) {
-    impl.weights.push_back(as_value(weight.value));
-    names.push_back(weight.name);
-    if (!copy) so->AddInitializer(weight.name.c_str(), impl.weights.back());
+    if (copy && !weight.shareable) {
+      copied.push_back(as_value(weight.value));
+      names.push_back(weight.name);
+    } else {
+      impl.weights.push_back(as_value(weight.value));
+      so->AddInitializer(weight.name.c_str(), impl.weights.back());
+    }
   }
-  if (copy && !names.empty()) so->AddExternalInitializers(names, impl.weights);
+  if (!names.empty()) so->AddExternalInitializers(names, copied);
+}
+
+void make_session(Session::Impl& impl, const SessionOptions& options) {
+  const bool optimized = options.optimization != Optimization::kNone;
+  Ort::Env& env = ort_environment(options.pool_threads);
+  Ort::SessionOptions so;
+  so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
+  so.SetGraphOptimizationLevel(optimization_level(options.optimization));
+  so.AddConfigEntry("session.use_env_allocators", "1");
+  // Outside of the arena, which would keep what a dropped session held.
+  so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
+  so.AddConfigEntry("session.model_external_initializers_file_folder_path",
+                    placeholder_folder().c_str());
+  if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
+  if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
+    so.DisablePerSessionThreads();
+  } else {
+    so.SetIntraOpNumThreads(options.num_threads);
+    so.AddConfigEntry("session.intra_op.allow_spinning", "0");
+  }
+  so.Add(quantizer_op_domain());
+  for (const auto& library : options.custom_op_libraries)
+    so.RegisterCustomOpsLibrary(library.c_str());
+  give_weights(impl, optimized, &so);
+  const std::string& bytes = impl.piece.bytes;
+  if (optimized && options.packed_weights != nullptr) {
+    impl.packed_weights = options.packed_weights;
+    impl.session = Ort::Session(env, bytes.data(), bytes.size(), so, impl.packed_weights->get());
+  } else {
+    impl.session = Ort::Session(env, bytes.data(), bytes.size(), so);
+  }
+}
+
+// Some optimization may want to read a weight after all, and the runtime then finds no file.
+void make_session_sharing_weights(Session::Impl& impl, const SessionOptions& options) {
+  try {
+    make_session(impl, options);
+  } catch (const Ort::Exception&) {
+    bool shared = false;
+    for (graph::ExternalInitializer& weight : impl.piece.initializers)
+      shared = std::exchange(weight.shareable, false) || shared;
+    if (!shared) throw;
+    make_session(impl, options);
+  }
+}
+
+// The runtime copies weights while it makes a session. glibc keeps what is freed (once a large
+// block was freed, it takes even blocks of many megabytes from its heap): a sweep with dozens of
+// sessions would hold twice the memory that it uses.
+void give_back_freed_memory(std::size_t session_bytes) {
+#ifdef __GLIBC__
+  constexpr std::size_t kWorthIt = std::size_t{4} << 20;
+  static std::atomic<std::size_t> made{0};
+  if (made.fetch_add(session_bytes) + session_bytes < kWorthIt) return;
+  made = 0;
+  malloc_trim(0);
+#else
+  static_cast<void>(session_bytes);
+#endif
 }
 
 }  // namespace
@@ -96,48 +167,26 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
   impl_ = std::make_unique<Impl>();  // its members call the runtime, even when nothing was made
   Impl& impl = *impl_;
   impl.piece = std::move(piece);
-  const bool optimized = options.optimization != Optimization::kNone;
   try {
-    Ort::Env& env = ort_environment(options.pool_threads);
-    Ort::SessionOptions so;
-    so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
-    so.SetGraphOptimizationLevel(optimization_level(options.optimization));
-    so.AddConfigEntry("session.use_env_allocators", "1");
-    // Outside of the arena, which would keep what a dropped session held.
-    so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-    so.AddConfigEntry("session.model_external_initializers_file_folder_path",
-                      placeholder_folder().c_str());
-    if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
-    if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
-      so.DisablePerSessionThreads();
-    } else {
-      so.SetIntraOpNumThreads(options.num_threads);
-      so.AddConfigEntry("session.intra_op.allow_spinning", "0");
-    }
-    so.Add(quantizer_op_domain());
-    for (const auto& library : options.custom_op_libraries)
-      so.RegisterCustomOpsLibrary(library.c_str());
-    give_weights(impl, optimized, &so);
-    size_bytes_ = kSessionBytes + impl.piece.bytes.size();
-    if (!optimized) {
-      size_bytes_ += options.own_weight_bytes;
-    } else {
-      for (const graph::ExternalInitializer& weight : impl.piece.initializers)
-        size_bytes_ += weight.value.size_bytes();
-    }
-    impl.session = Ort::Session(env, impl.piece.bytes.data(), impl.piece.bytes.size(), so);
+    make_session_sharing_weights(impl, options);
   } catch (const Ort::Exception& e) {
     throw Error(ErrorCode::kRuntime, "simulate",
                 "ONNX Runtime refuses the model: " + reason_text(e),
                 "check that onnxruntime.InferenceSession loads the float model");
   }
+  size_bytes_ = kSessionBytes + impl.piece.bytes.size();
   // The serialized piece is not needed any more; the weights only where the session points at them.
   impl.piece.bytes.clear();
   impl.piece.bytes.shrink_to_fit();
-  if (optimized) {
-    impl.weights.clear();
-    impl.piece.initializers.clear();
+  if (options.optimization == Optimization::kNone) {
+    size_bytes_ += options.own_weight_bytes;
+  } else {
+    std::erase_if(impl.piece.initializers, [&](const graph::ExternalInitializer& weight) {
+      if (!weight.shareable) size_bytes_ += weight.value.size_bytes();
+      return !weight.shareable;
+    });
   }
+  give_back_freed_memory(size_bytes_);
   for (const std::string& name : impl.piece.input_names) impl.input_names.push_back(name.c_str());
   for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
 }

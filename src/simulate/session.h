@@ -22,6 +22,8 @@ enum class Optimization {
   kFull,      ///< everything, for speed
 };
 
+class PackedWeights;
+
 struct SessionOptions {
   int num_threads =
       1;  ///< 1: runs on the calling thread only, so that many states can run side by side
@@ -31,6 +33,8 @@ struct SessionOptions {
   /// Weights that are this session's alone (fake-quantized ones): part of its size also where it
   /// uses weights without a copy.
   std::size_t own_weight_bytes = 0;
+  /// Needed where the piece has shareable weights; null: each session packs its own.
+  std::shared_ptr<PackedWeights> packed_weights;
   std::filesystem::path ort_library;
   std::vector<std::filesystem::path> custom_op_libraries;
 };
@@ -58,8 +62,9 @@ class Session {
   /// at the model's, and what the runtime needs for any session.
   std::size_t size_bytes() const { return size_bytes_; }
 
- private:
   struct Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
   std::size_t size_bytes_ = 0;
 };
