@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -34,6 +35,9 @@ struct SimulationOptions {
   /// steps so fine show last bits. Otherwise, or when off: in the memory layouts that suit this
   /// CPU, which makes convolutional networks up to twice as fast. A sweep always uses these.
   bool portable_runs = true;
+  /// Bytes of quantized weights that a calibration may keep beside the model. When they would take
+  /// more, each run quantizes them anew, one by one: the same numbers, slower with small inputs.
+  std::size_t calibration_copies_bytes = std::size_t{256} << 20;
   std::filesystem::path ort_library;  ///< libonnxruntime to open; empty: searched
   std::vector<std::filesystem::path> custom_op_libraries;
 };

@@ -1,6 +1,7 @@
 #include "bitsweep/verify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/agreement.h"
+#include "export/first_nan.h"
 #include "export/plain_agreement.h"
 #include "graph/onnx_checks.h"
 #include "simulate/engine.h"
@@ -168,8 +170,10 @@ class Verifier {
                                                  {&reference, &simulated},
                                                  {&reference, &optimized}};
       for (std::size_t o = 0; o < outputs.size(); ++o) {
-        if (has_nan(simulated[o]) && !has_nan(reference[o]))
+        if (has_nan(simulated[o]) && !has_nan(reference[o])) {
+          if (broken_outputs_.empty()) broken_ = feed;
           broken_outputs_.insert(outputs[o].name);
+        }
         const double step = step_of(outputs[o].name);
         for (std::size_t p = 0; p < kPairs.size(); ++p)
           sums[p][o].add((*by_pair[p][0])[o], (*by_pair[p][1])[o], step);
@@ -188,13 +192,7 @@ class Verifier {
       throw Error(ErrorCode::kInvalidData, "verify", "there is no sample to compare with",
                   "give at least one");
     }
-    for (const std::string& output : broken_outputs_) {
-      result_.notes.push_back(
-          fmt::format("the simulation computes NaN in \"{}\" where the float model does not; "
-                      "QuantizeLinear hides it, since NaN becomes the lowest code: some inner "
-                      "tensor, often the root of a norm, is quantized too coarsely",
-                      output));
-    }
+    note_nan();
     for (std::size_t p = 0; p < kPairs.size(); ++p) {
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         result_.agreements.push_back({.output = outputs[o].name,
@@ -211,6 +209,17 @@ class Verifier {
       result_.qdq_ms = median_ms([&](const Feed& f) { return optimized_->run(f); }, first_,
                                  options_.num_latency_runs);
     }
+  }
+
+  void note_nan() {
+    if (broken_outputs_.empty()) return;
+    const std::string begin = exporting::first_nan(simulation_, broken_);
+    result_.notes.push_back(
+        fmt::format("the simulation computes NaN in \"{}\" where the float model does not{}{}; "
+                    "give that tensor "
+                    "more bits or leave it in float; QuantizeLinear hides it, since NaN becomes "
+                    "the lowest code",
+                    fmt::join(broken_outputs_, "\", \""), begin.empty() ? "" : ": ", begin));
   }
 
   // The plain simulation runs with the operator set of the file, whose operators may round in
@@ -257,6 +266,7 @@ class Verifier {
   std::unique_ptr<FileSession> optimized_;
   Feed first_;
   Feed worst_;
+  Feed broken_;  // the first that gives NaN
   std::set<std::string> broken_outputs_;
   double worst_steps_ = -1.0;
   std::int64_t worst_sample_ = 0;

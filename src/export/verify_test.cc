@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -142,6 +143,22 @@ TEST_F(Verify, RoundsHalfStepsAsTheFileDoes) {
   EXPECT_EQ(result.agreements[0].max_steps, 0.0);
   EXPECT_EQ(result.agreements[1].reference, "simulation");
   EXPECT_EQ(result.agreements[1].max_steps, 1.0);
+}
+
+TEST_F(Verify, NamesTheTensorWhereTheSimulationBeginsToComputeNan) {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 4}).node("v = Mul(x, x)").node("s = Sqrt(v)");
+  const Model model = m.node("n = Div(x, s)").node("y = Relu(n)").output("y").model();
+  Tensor x = Tensor::allocate(DataType::kFloat, {1, 4});
+  const float data[] = {10.0F, 1e-3F, -5.0F, 7.0F};
+  std::copy(std::begin(data), std::end(data), x.mutable_floats().begin());
+  Simulation sim(model);
+  calibrate(sim, {{{"x", x}}});
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  Feeds feeds({{{"x", x}}});
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_THAT(result.notes, Contains(HasSubstr("it begins in \"n\"")));
+  EXPECT_THAT(result.notes, Contains(HasSubstr("turn values of \"s\" to 0")));
 }
 
 TEST_F(Verify, SaysWhatIsWrongWithTheFile) {

@@ -12,6 +12,7 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/model.h"
+#include "graph/mapped_file.h"
 #include "graph/model_impl.h"
 #include "graph/save_model.h"
 #include "graph/walk_tensors.h"
@@ -22,6 +23,9 @@ namespace {
 // Tensors below this stay in the .onnx file when the others move out: readers of the graph often
 // need them (shapes, axes).
 constexpr std::size_t kExternalBytesMin = 1024;
+// Smaller ones stay whatever the limit: the runtime refuses a model whose shapes, axes or scales of
+// a Resize it would have to read from another file.
+constexpr std::size_t kShapesEndAt = 64;
 // A page: lets readers map a tensor by itself. Small tensors are only aligned for vector loads.
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kSmallAlignment = 64;
@@ -143,7 +147,7 @@ std::set<const onnx::TensorProto*> choose_external(const onnx::ModelProto& proto
     graph::walk_tensors(proto, [&](const onnx::TensorProto& t) { take(t, kExternalBytesMin); });
   }
   if (kept > options.inline_limit_bytes) {
-    graph::walk_tensors(proto, [&](const onnx::TensorProto& t) { take(t, 1); });
+    graph::walk_tensors(proto, [&](const onnx::TensorProto& t) { take(t, kShapesEndAt); });
   }
   return chosen;
 }
@@ -199,6 +203,7 @@ void graph::save_model(const Model& model, const std::filesystem::path& path,
     if (external.count(&tensor) > 0) {
       const Tensor value = graph::read_tensor(tensor, impl.stored, nullptr);
       write_outside(&tensor, value, data_path.filename().string(), &end, &data_file->stream());
+      graph::give_back_pages(value);
     } else if (stored >= 0) {
       lent.lend(&tensor, impl.stored[static_cast<std::size_t>(stored)]);
     }

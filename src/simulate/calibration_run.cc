@@ -7,16 +7,18 @@
 #include <thread>
 
 #include "bitsweep/error.h"
+#include "graph/mapped_file.h"
 #include "simulate/engine.h"
 #include "simulate/feed_check.h"
 #include "simulate/weight_scale_adjustment.h"
 
 namespace bitsweep::simulate {
 
-CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
+CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine), divisors_(engine) {
   const auto& sites = engine.placement().sites;
   std::set<Quantizer*> seen;
   for (const int s : engine.enabled_state()) {
+    engine.clear_note(s);  // of an earlier calibration
     const std::shared_ptr<Quantizer>& q = engine.quantizer(s);
     if (!seen.insert(q.get()).second) continue;
     before_.emplace_back(q, q->snapshot());
@@ -31,6 +33,7 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
       continue;
     const Tensor value = engine.graph().static_value(site.tensor);
     q.observe(value);
+    graph::give_back_pages(value);
   }
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
@@ -50,7 +53,7 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine) {
 std::vector<Tensor> CalibrationRun::observe(const Feed& feed) {
   if (!engine_.shapes_known()) engine_.observe_shapes(feed);
   ++num_samples_;
-  return engine_.observe(feed);
+  return engine_.observe(feed, &divisors_);
 }
 
 void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
@@ -72,7 +75,7 @@ void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
     try {
       Feed feed;
       while (const std::optional<std::int64_t> sample = take(&feed)) {
-        engine_.observe(feed, &order, *sample);
+        engine_.observe(feed, &divisors_, &order, *sample);
         order.finish(*sample);
         const std::lock_guard lock(mutex);
         ++num_done;
@@ -133,6 +136,8 @@ void CalibrationRun::finish() {
                 "check the input preprocessing, or disable its quantizer");
   }
   adjust_weight_scales(engine_);
+  divisors_.note(engine_);
+  engine_.end_observation();
 }
 
 void CalibrationRun::leave_in_float(int site, const std::string& why) {
@@ -142,6 +147,7 @@ void CalibrationRun::leave_in_float(int site, const std::string& why) {
 
 void CalibrationRun::abort() {
   for (const auto& [quantizer, snapshot] : before_) quantizer->restore(*snapshot);
+  engine_.end_observation();
 }
 
 std::vector<std::pair<std::string, std::int64_t>> CalibrationRun::non_finite_counts() const {

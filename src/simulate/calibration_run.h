@@ -10,6 +10,7 @@
 #include "bitsweep/quantizer.h"
 #include "bitsweep/sample_source.h"
 #include "bitsweep/tensor.h"
+#include "simulate/divisor_watch.h"
 
 namespace bitsweep::simulate {
 
@@ -44,6 +45,7 @@ class CalibrationRun {
   std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
       before_;
   std::vector<std::pair<Quantizer*, Lpbq>> lpbq_;  // put back when activations have been observed
+  DivisorWatch divisors_;
   std::int64_t num_samples_ = 0;
 };
 

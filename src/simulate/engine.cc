@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bitsweep/error.h"
-#include "graph/macs.h"
 #include "graph/subgraph.h"
 #include "simulate/blocked_layout.h"
 #include "simulate/ort_library.h"
@@ -260,7 +259,7 @@ std::string Engine::span_key(Span span, const State& state, const std::vector<Te
 
 Engine::PartSession Engine::span_session(Span span, const State& state,
                                          const std::vector<TensorId>& outputs, int threads,
-                                         Optimization optimization) {
+                                         Optimization optimization, Purpose purpose) {
   PartSession result;
   State inside;
   for (const int s : state) {
@@ -274,7 +273,8 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
   result.inputs.assign(inputs.begin(), inputs.end());
   result.outputs = outputs;
   result.session = sessions_.get(
-      span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)),
+      (purpose == Purpose::kEvaluate ? "" : kObserveKey) +
+          span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)),
       [&] {
         graph::SubgraphSpec spec;
         spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
@@ -283,7 +283,7 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         spec.static_shapes = static_shapes_ && span.begin > 0;
         for (const int s : inside) {
           const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
-          if (is_static_site(s)) {
+          if (is_static_site(s) && purpose != Purpose::kObserveWithoutCopies) {
             spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
           } else {
             spec.quantizers.push_back({t, s, may_overwrite(t, span)});
@@ -421,84 +421,6 @@ std::vector<Tensor> Engine::run_tensors(const State& state, const Feed& feed,
                                         const std::vector<TensorId>& tensors) {
   // Fusions would differ between states, and little can be fused where every tensor is wanted.
   return run_whole(state, feed, tensors, Optimization::kNone);
-}
-
-// Constants were observed once, from their value.
-bool Engine::observes(int site) const {
-  return !is_static_site(site) && quantizer(site)->format().needs_encoding();
-}
-
-std::map<const Quantizer*, int> Engine::observed_sites() const {
-  std::map<const Quantizer*, int> sites;
-  for (const int s : enabled_state()) {
-    if (observes(s)) ++sites[quantizer(s).get()];
-  }
-  return sites;
-}
-
-std::vector<Tensor> Engine::observe(const Feed& feed, ObserverOrder* order, std::int64_t sample) {
-  State state;
-  State observed;
-  for (const int s : enabled_state()) {
-    const bool is_parameter =
-        placement_.sites[static_cast<std::size_t>(s)].role == graph::TensorRole::kParameter;
-    if (observes(s)) observed.push_back(s);
-    if (observes(s) || (is_static_site(s) && is_parameter)) state.push_back(s);
-  }
-  const Span whole{0, order_.size()};
-  const std::vector<TensorId> outputs = distinct_outputs();
-  // Operators one by one, as the reference observes them: where its histogram begins at zero, the
-  // largest value lies exactly on the edge of a bucket, and a last bit that a fusion rounds in
-  // another way moves the range by a bucket. On one thread, since some reductions split their sums
-  // by threads. Weights need no copy either.
-  const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone);
-  RunState run;
-  run.sites.resize(quantizers_.size());
-  run.order = order;
-  run.sample = sample;
-  bool has_nodes = false;
-  for (const int s : observed) {
-    has_nodes = has_nodes || quantizes_in(s, whole);
-    SiteAction& action = run.sites[static_cast<std::size_t>(s)];
-    action.mode = SiteAction::Mode::kObserve;
-    action.observer = quantizer(s).get();
-  }
-  const std::vector<Tensor> results =
-      run_part(session, feed_values(feed), has_nodes ? &run : nullptr);
-  std::map<TensorId, Tensor> values;
-  for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
-  return in_output_order(values, results);
-}
-
-void Engine::observe_shapes(const Feed& feed) {
-  graph::SubgraphSpec spec = every_tensor();
-  // Sequences and strings have no shape to see.
-  std::erase_if(spec.outputs, [&](TensorId t) {
-    return graph_.tensor(t).type == DataType::kUndefined ||
-           graph_.tensor(t).type == DataType::kString;
-  });
-  const std::map<TensorId, Tensor> values = feed_values(feed);
-  for (const auto& [t, value] : values) graph_.set_shape(t, value.shape());
-  if (!spec.outputs.empty()) {
-    SessionOptions o = session_options(num_threads_);
-    o.optimization = Optimization::kNone;
-    const Session session(graph::build_subgraph(graph_, spec), o);
-    std::vector<Tensor> inputs;
-    for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
-    const std::vector<Tensor> results = session.run(inputs);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      graph_.set_shape(spec.outputs[i], results[i].shape());
-  }
-  cost_before_.assign(1, 0.0);
-  for (const int node : order_.nodes())
-    cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
-  const double total = cost_before_.back();
-  if (total > 0.0) {
-    for (double& c : cost_before_) c /= total;
-  } else {
-    cost_before_.clear();
-  }
-  shapes_known_ = true;
 }
 
 }  // namespace bitsweep::simulate

@@ -99,6 +99,7 @@ class Engine {
   /// Why a site is as it is: what a calibration found, else the rule that placed it.
   const std::string& reason(int site) const;
   void set_note(int site, std::string note) { notes_[site] = std::move(note); }
+  void clear_note(int site) { notes_.erase(site); }
   /// Sites whose quantizer is enabled now.
   State enabled_state() const;
   /// Sites that use one of these quantizers.
@@ -113,10 +114,16 @@ class Engine {
                                   const std::vector<graph::TensorId>& tensors);
   /// Runs with quantized parameters; every enabled activation quantizer observes.
   /// With an order, samples may be observed side by side; `sample` is the number of this one.
-  std::vector<Tensor> observe(const Feed& feed, ObserverOrder* order = nullptr,
-                              std::int64_t sample = 0);
+  /// Divisors are watched when somebody asks.
+  std::vector<Tensor> observe(const Feed& feed, DivisorWatch* divisors = nullptr,
+                              ObserverOrder* order = nullptr, std::int64_t sample = 0);
+  /// How many samples may be observed side by side.
+  int num_observers() const;
   /// How often each quantizer observes in a run.
   std::map<const Quantizer*, int> observed_sites() const;
+
+  /// Frees what only observing needed.
+  void end_observation();
 
   /// Runs the float model once with all tensors exposed: shapes (and so costs) become known.
   void observe_shapes(const Feed& feed);
@@ -168,6 +175,13 @@ class Engine {
     std::vector<graph::TensorId> outputs;
   };
 
+  /// What a session is for. Its quantized weights are constants, or computed anew in each run,
+  /// where they take memory one by one.
+  enum class Purpose : std::uint8_t { kEvaluate, kObserve, kObserveWithoutCopies };
+
+  /// Sessions for observing have keys of their own, to be dropped together.
+  static constexpr const char* kObserveKey = "observe ";
+
   Span span_of(const State& state, int* last_cut) const;
   struct Boundary {
     std::map<graph::TensorId, Tensor> values;
@@ -182,7 +196,7 @@ class Engine {
   PartSession suffix_session(const Suffix& suffix);
   PartSession span_session(Span span, const State& state,
                            const std::vector<graph::TensorId>& outputs, int threads,
-                           Optimization optimization);
+                           Optimization optimization, Purpose purpose = Purpose::kEvaluate);
   /// Runs the state's span on a sample: the values behind it that the state may have changed.
   Boundary run_state_span(const State& state, Span span, const Sample& sample);
   std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs,
@@ -200,6 +214,9 @@ class Engine {
   RunState run_state(const State& state) const;
   void count(double cost);
   bool observes(int site) const;
+  bool is_stored_parameter(int site) const;
+  Tensor value_of_site(int site) const;
+  Purpose purpose_of_observing(const State& state) const;
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();

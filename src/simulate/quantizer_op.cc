@@ -11,7 +11,9 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/tensor.h"
+#include "graph/mapped_file.h"
 #include "graph/subgraph.h"
+#include "simulate/divisor_watch.h"
 #include "simulate/run_state.h"
 
 namespace bitsweep::simulate {
@@ -80,13 +82,18 @@ class FakeQuantKernel {
       } else {
         context.ParallelFor(run_task, static_cast<std::size_t>(task.num_tasks), 0, &task);
       }
+      if (action.input_is_stored) graph::give_back_pages(Tensor::borrow(type, shape, in, nullptr));
       return;
     }
     const std::size_t bytes = static_cast<std::size_t>(size) * data_type_size(type);
     if (action.mode == SiteAction::Mode::kObserve) {
       std::optional<ObserverOrder::Turn> turn;
       if (state->order != nullptr) turn.emplace(*state->order, *action.observer, state->sample);
-      action.observer->observe(Tensor::borrow(type, shape, in, nullptr));
+      const Tensor values = Tensor::borrow(type, shape, in, nullptr);
+      action.observer->observe(values);
+      const auto site = static_cast<int>(index_);
+      if (state->divisors != nullptr && state->divisors->watches(site))
+        state->divisors->see(site, values);
     }
     if (out != in) std::memcpy(out, in, bytes);
   }

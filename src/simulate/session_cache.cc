@@ -60,17 +60,17 @@ void SessionCache::evict_locked() {
   }
 }
 
-void SessionCache::clear() {
+void SessionCache::erase_beginning_with(const std::string& key) {
   const std::lock_guard lock(mutex_);
-  for (auto it = recent_.begin(); it != recent_.end();) {
-    const auto found = entries_.find(*it);
-    if (found->second->session == nullptr) {
+  for (auto it = entries_.lower_bound(key); it != entries_.end() && it->first.starts_with(key);) {
+    const Entry& entry = *it->second;
+    if (entry.session == nullptr) {  // being built
       ++it;
       continue;
     }
-    size_ -= found->second->session->size_bytes();
-    entries_.erase(found);
-    it = recent_.erase(it);
+    size_ -= entry.session->size_bytes();
+    recent_.erase(entry.place);
+    it = entries_.erase(it);
   }
 }
 

@@ -21,7 +21,7 @@ class SessionCache {
 
   void set_capacity(std::size_t bytes);
   std::shared_ptr<const Session> get(const std::string& key, const Builder& build);
-  void clear();
+  void erase_beginning_with(const std::string& key);
   std::size_t size_bytes() const;
 
  private:

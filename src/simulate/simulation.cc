@@ -191,7 +191,7 @@ std::int64_t Simulation::calibrate(SampleSource& samples,
                                    const std::function<bool(std::int64_t)>& on_sample) {
   begin_calibration();
   try {
-    calibration_->observe_all(samples, engine_->num_threads(), on_sample);
+    calibration_->observe_all(samples, engine_->num_observers(), on_sample);
     const std::int64_t num_samples = calibration_->num_samples();
     finish_calibration();
     return num_samples;

@@ -1,0 +1,58 @@
+#include "export/first_nan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "simulate/engine.h"
+
+namespace bitsweep::exporting {
+namespace {
+
+using graph::TensorId;
+
+std::size_t count(const Tensor& tensor, bool (*is)(float)) {
+  const Tensor wide = tensor.to_float();
+  return static_cast<std::size_t>(std::count_if(wide.floats().begin(), wide.floats().end(), is));
+}
+
+bool is_nan(float x) { return std::isnan(x); }
+bool is_zero(float x) { return x == 0.0F; }
+
+}  // namespace
+
+std::string first_nan(const Simulation& simulation, const Feed& sample) {
+  simulate::Engine& engine = simulation.engine();
+  const graph::Graph& graph = engine.graph();
+  std::vector<TensorId> tensors;
+  std::map<TensorId, std::size_t> place;
+  for (const int n : engine.order().nodes()) {
+    for (const TensorId t : graph.node(n).outputs) {
+      if (t == graph::kAbsent || !is_quantizable_type(graph.tensor(t).type)) continue;
+      place.emplace(t, tensors.size());
+      tensors.push_back(t);
+    }
+  }
+  const std::vector<Tensor> wanted = engine.run_tensors({}, sample, tensors);
+  const std::vector<Tensor> got = engine.run_tensors(engine.enabled_state(), sample, tensors);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (count(got[i], is_nan) == 0 || count(wanted[i], is_nan) > 0) continue;
+    const graph::Node& node = graph.node(graph.tensor(tensors[i]).producer);
+    std::string text = fmt::format("it begins in \"{}\" ({} \"{}\")", graph.tensor(tensors[i]).name,
+                                   node.op_type, node.name);
+    for (const TensorId input : node.inputs) {
+      const auto it = place.find(input);
+      if (it == place.end()) continue;
+      if (count(got[it->second], is_zero) > count(wanted[it->second], is_zero))
+        text += fmt::format(", where the quantizers turn values of \"{}\" to 0",
+                            graph.tensor(input).name);
+    }
+    return text;
+  }
+  return {};
+}
+
+}  // namespace bitsweep::exporting

@@ -1,0 +1,135 @@
+// The part of Engine that observes: shapes first, then the ranges of activations.
+#include <algorithm>
+#include <utility>
+
+#include "graph/macs.h"
+#include "graph/mapped_file.h"
+#include "graph/subgraph.h"
+#include "simulate/engine.h"
+
+namespace bitsweep::simulate {
+
+using graph::TensorId;
+
+// Constants were observed once, from their value.
+bool Engine::observes(int site) const {
+  return !is_static_site(site) && quantizer(site)->format().needs_encoding();
+}
+
+bool Engine::is_stored_parameter(int site) const {
+  return is_static_site(site) &&
+         placement_.sites[static_cast<std::size_t>(site)].role == graph::TensorRole::kParameter;
+}
+
+// Quantized copies of all weights would double the memory of a large model.
+Engine::Purpose Engine::purpose_of_observing(const State& state) const {
+  std::size_t bytes = 0;
+  for (const int s : state) {
+    if (is_static_site(s)) bytes += value_of_site(s).size_bytes();
+  }
+  return bytes > options_.calibration_copies_bytes ? Purpose::kObserveWithoutCopies
+                                                   : Purpose::kObserve;
+}
+
+int Engine::num_observers() const {
+  State parameters;
+  std::size_t largest = 1;
+  for (const int s : enabled_state()) {
+    if (!is_stored_parameter(s)) continue;
+    parameters.push_back(s);
+    largest = std::max(largest, value_of_site(s).size_bytes());
+  }
+  if (purpose_of_observing(parameters) == Purpose::kObserve) return num_threads_;
+  const std::size_t fit = options_.calibration_copies_bytes / largest;
+  return static_cast<int>(std::clamp<std::size_t>(fit, 1, static_cast<std::size_t>(num_threads_)));
+}
+
+Tensor Engine::value_of_site(int site) const {
+  return graph_.static_value(placement_.sites[static_cast<std::size_t>(site)].tensor);
+}
+
+void Engine::end_observation() { sessions_.erase_beginning_with(kObserveKey); }
+
+std::map<const Quantizer*, int> Engine::observed_sites() const {
+  std::map<const Quantizer*, int> sites;
+  for (const int s : enabled_state()) {
+    if (observes(s)) ++sites[quantizer(s).get()];
+  }
+  return sites;
+}
+
+std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, ObserverOrder* order,
+                                    std::int64_t sample) {
+  State state;
+  for (const int s : enabled_state()) {
+    if (observes(s) || is_stored_parameter(s)) state.push_back(s);
+  }
+  const Span whole{0, order_.size()};
+  const std::vector<TensorId> outputs = distinct_outputs();
+  const Purpose purpose = purpose_of_observing(state);
+  // Operators one by one, as the reference observes them: where its histogram begins at zero, the
+  // largest value lies exactly on the edge of a bucket, and a last bit that a fusion rounds in
+  // another way moves the range by a bucket. On one thread, since some reductions split their sums
+  // by threads. Weights need no copy either.
+  const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone, purpose);
+  RunState run;
+  run.sites.resize(quantizers_.size());
+  run.divisors = divisors;
+  run.order = order;
+  run.sample = sample;
+  bool has_nodes = false;
+  for (const int s : state) {
+    SiteAction& action = run.sites[static_cast<std::size_t>(s)];
+    if (observes(s)) {
+      action.mode = SiteAction::Mode::kObserve;
+      action.observer = quantizer(s).get();
+    } else if (purpose == Purpose::kObserveWithoutCopies) {
+      action.mode = SiteAction::Mode::kQuantize;
+      action.plan = quantizer(s)->plan();
+      action.input_is_stored = true;
+    } else {
+      continue;
+    }
+    has_nodes = has_nodes || quantizes_in(s, whole);
+  }
+  const std::vector<Tensor> results =
+      run_part(session, feed_values(feed), has_nodes ? &run : nullptr);
+  std::map<TensorId, Tensor> values;
+  for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
+  return in_output_order(values, results);
+}
+
+void Engine::observe_shapes(const Feed& feed) {
+  graph::SubgraphSpec spec = every_tensor();
+  // Sequences and strings have no shape to see.
+  std::erase_if(spec.outputs, [&](TensorId t) {
+    return graph_.tensor(t).type == DataType::kUndefined ||
+           graph_.tensor(t).type == DataType::kString;
+  });
+  const std::map<TensorId, Tensor> values = feed_values(feed);
+  for (const auto& [t, value] : values) graph_.set_shape(t, value.shape());
+  if (!spec.outputs.empty()) {
+    SessionOptions o = session_options(num_threads_);
+    o.optimization = Optimization::kNone;
+    const Session session(graph::build_subgraph(graph_, spec), o);
+    std::vector<Tensor> inputs;
+    for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
+    const std::vector<Tensor> results = session.run(inputs);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      graph_.set_shape(spec.outputs[i], results[i].shape());
+  }
+  for (TensorId t = 0; t < static_cast<TensorId>(graph_.tensors().size()); ++t)
+    graph::give_back_pages(graph_.static_value(t));
+  cost_before_.assign(1, 0.0);
+  for (const int node : order_.nodes())
+    cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
+  const double total = cost_before_.back();
+  if (total > 0.0) {
+    for (double& c : cost_before_) c /= total;
+  } else {
+    cost_before_.clear();
+  }
+  shapes_known_ = true;
+}
+
+}  // namespace bitsweep::simulate
