@@ -21,6 +21,10 @@ using exporting::FileEntry;
 
 Format code_format(DataType type, const std::string& tensor) {
   switch (type) {
+    case DataType::kFloat16:
+      return Format::parse("float16");
+    case DataType::kBfloat16:
+      return Format::parse("bfloat16");
     case DataType::kFloat8E4M3FN:
       return Format::parse("float8e4m3fn");
     case DataType::kFloat8E5M2:
@@ -86,6 +90,7 @@ FileEntry entry_of(const graph::QdqReading& reading, int channel_axis, bool para
   entry.name = reading.tensor;
   entry.parameter = parameter;
   entry.format = code_format(reading.code_type, reading.tensor);
+  if (!entry.format.needs_encoding()) return entry;
   entry.signed_codes = is_signed(reading.code_type);
   const double middle = entry.signed_codes
                             ? static_cast<double>(std::int64_t{1} << (entry.format.bitwidth - 1))

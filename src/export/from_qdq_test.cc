@@ -19,14 +19,21 @@ using simulate::testing::samples;
 using ::testing::HasSubstr;
 
 // Odd widths lie in the next wider type.
-constexpr std::array<std::pair<int, int>, 4> kWidths = {{{4, 8}, {8, 8}, {8, 16}, {3, 6}}};
+constexpr std::array<std::pair<const char*, const char*>, 7> kFormats = {
+    {{"int4", "int8"},
+     {"int8", "int8"},
+     {"int8", "int16"},
+     {"int3", "int6"},
+     {"float16", "float16"},
+     {"int8", "bfloat16"},
+     {"float8e4m3fn", "float16"}}};
 
 TEST(FromOnnxQdq, GivesTheVeryOutputsOfTheSimulationThatWasExported) {
   for (const auto& [name, model] : nets()) {
     for (const bool integers : {false, true}) {
-      for (const auto& [weights, activations] : kWidths) {
-        Simulation sim(model, {.parameter_format = Format::integer(weights),
-                               .activation_format = Format::integer(activations)});
+      for (const auto& [weights, activations] : kFormats) {
+        Simulation sim(model, {.parameter_format = Format::parse(weights),
+                               .activation_format = Format::parse(activations)});
         const std::vector<Feed> feeds = samples(model, 2);
         calibrate(sim, feeds);
         Simulation again = from_onnx_qdq(to_onnx_qdq(sim, {.integer_weights = integers}));
@@ -36,7 +43,7 @@ TEST(FromOnnxQdq, GivesTheVeryOutputsOfTheSimulationThatWasExported) {
           ASSERT_EQ(got.size(), expected.size()) << name;
           for (std::size_t i = 0; i < got.size(); ++i)
             EXPECT_TRUE(got[i].equal_bits(expected[i]))
-                << name << " W" << weights << "A" << activations << " " << integers;
+                << name << " " << weights << " " << activations << " " << integers;
         }
       }
     }

@@ -111,10 +111,12 @@ class Bisection {
   // A pair whose output the simulation does not know stands behind a tensor that it knows.
   void find_pairs() {
     for (const graph::Node& node : exported_.nodes()) {
-      if (node.op_type != "DequantizeLinear" || node.is_dead) continue;
+      if (node.is_dead || (node.op_type != "DequantizeLinear" && node.op_type != "Cast")) continue;
       if (graph_.find(exported_.tensor(node.outputs[0]).name) != graph::kAbsent) continue;
       const int quantize = exported_.tensor(node.inputs[0]).producer;
-      if (quantize < 0 || exported_.node(quantize).op_type != "QuantizeLinear") continue;
+      if (quantize < 0 ||
+          exported_.node(quantize).op_type != (node.op_type == "Cast" ? "Cast" : "QuantizeLinear"))
+        continue;
       TensorId source = exported_.node(quantize).inputs[0];
       const int clip = exported_.tensor(source).producer;
       if (graph_.find(exported_.tensor(source).name) == graph::kAbsent && clip >= 0 &&

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "export/collect_entries.h"
 #include "export/qdq_sites.h"
 #include "export/target_profile.h"
+#include "graph/mapped_file.h"
 #include "graph/qdq_rewrite.h"
 #include "quant/fake_quant_plan.h"
 #include "simulate/engine.h"
@@ -19,7 +21,8 @@ namespace {
 using exporting::FileEntry;
 using graph::TensorId;
 
-constexpr std::int64_t kFirstOpset = 10;  // of QuantizeLinear
+constexpr std::int64_t kFirstOpset = 10;     // of QuantizeLinear
+constexpr std::int64_t kBfloat16Opset = 13;  // of Cast
 constexpr int kBiasBits = 32;
 
 // QuantizeLinear rounds exact half steps to even, the simulation upwards. A step of more than 8
@@ -33,6 +36,7 @@ graph::ComputedTensor rounded(const Quantizer& q, const Tensor& value) {
             Tensor result = Tensor::allocate(value.type(), value.shape());
             plan->apply_typed(value.type(), value.data(), result.mutable_data(), value.shape(), 0,
                               value.size());
+            graph::give_back_pages(value);
             return result;
           }};
 }
@@ -41,7 +45,10 @@ graph::ComputedTensor codes(const FileEntry& entry, graph::ComputedTensor values
   const DataType type = exporting::code_data_type(entry);
   Shape shape = values.shape;
   return {type, std::move(shape), [entry, values = std::move(values)] {
-            return exporting::codes_of(entry, values.make());
+            const Tensor value = values.make();
+            Tensor result = exporting::codes_of(entry, value);
+            graph::give_back_pages(value);
+            return result;
           }};
 }
 
@@ -67,6 +74,24 @@ void place_static(const Simulation& simulation, const FileEntry& entry, const Te
     site.value = std::move(placed);
   }
   site.low = site.high = Tensor();  // it lies inside the grid
+}
+
+// A format without a scale: a constant is rounded once and for all, other tensors are cast there
+// and back. Nothing where the tensor has that type anyway.
+std::optional<graph::QdqSite> cast_site(const Simulation& simulation, const FileEntry& entry) {
+  const graph::Graph& graph = simulation.engine().graph();
+  const TensorId id = graph.find(entry.name);
+  const graph::TensorInfo& info = graph.tensor(id);
+  graph::QdqSite site;
+  if (info.is_static) {
+    site.value = rounded(*simulation.quantizer(entry.name), graph.static_value(id));
+    return site;
+  }
+  site.cast_to =
+      entry.format.kind == Format::Kind::kBfloat16 ? DataType::kBfloat16 : DataType::kFloat16;
+  site.cast_back = info.type;
+  if (site.cast_to == site.cast_back) return std::nullopt;
+  return site;
 }
 
 std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOptions& options) {
@@ -100,13 +125,11 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     const graph::TensorInfo& info = graph.tensor(id);
     if (info.uses.empty() && !info.is_output) continue;  // nobody reads it
     if (!entry.format.needs_encoding()) {
-      // A cast has no pair, but stored values can be rounded once and for all.
-      if (entry.parameter && info.is_static) {
-        graph::QdqSite site;
-        site.tensor = id;
-        site.value = rounded(*simulation.quantizer(entry.name), graph.static_value(id));
-        sites.push_back(std::move(site));
-      }
+      std::optional<graph::QdqSite> site = cast_site(simulation, entry);
+      if (!site) continue;
+      site->tensor = id;
+      if (site->cast_to == DataType::kBfloat16) opset = std::max(opset, kBfloat16Opset);
+      sites.push_back(std::move(*site));
       continue;
     }
     opset = std::max(opset, exporting::required_opset(entry, info.type));

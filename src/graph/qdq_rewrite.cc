@@ -153,7 +153,7 @@ class Rewriter {
       const std::string& name = name_of(tensor);
       onnx::TensorProto* initializer = find_initializer(graph, name);
       if (initializer == nullptr && info.is_static) initializer = make_initializer(*site, graph);
-      if (!site->scale.defined()) {
+      if (site->value.defined() && !site->scale.defined()) {
         initializer->Clear();
         write(site->value, name, initializer);
         continue;
@@ -291,6 +291,12 @@ class Rewriter {
 
   void add_pair(const QdqSite& site, const std::string& in, const std::string& out,
                 onnx::GraphProto& graph) {
+    if (site.cast_to != DataType::kUndefined) {
+      const std::string narrow = names_.make(name_of(site.tensor) + "_cast");
+      add_cast(site, site.cast_to, in, narrow, graph);
+      add_cast(site, site.cast_back, narrow, out, graph);
+      return;
+    }
     const auto names = parameters(site, graph);
     const std::string source = site.low.defined() ? add_clip(site, in, graph) : in;
     const std::string codes = names_.make(name_of(site.tensor) + "_q");
@@ -298,6 +304,16 @@ class Rewriter {
         ->set_name(node_name(name_of(site.tensor) + "_QuantizeLinear"));
     add_linear("DequantizeLinear", site, codes, out, names, graph)
         ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+  }
+
+  void add_cast(const QdqSite& site, DataType to, const std::string& in, const std::string& out,
+                onnx::GraphProto& graph) {
+    onnx::NodeProto* node = graph.add_node();
+    node->set_op_type("Cast");
+    node->set_name(node_name(name_of(site.tensor) + "_Cast"));
+    node->add_input(in);
+    node->add_output(out);
+    add_int(*node, "to", static_cast<std::int64_t>(to));
   }
 
   std::string add_clip(const QdqSite& site, const std::string& in, onnx::GraphProto& graph) {

@@ -19,11 +19,14 @@ struct ComputedTensor {
 };
 
 /// A QuantizeLinear and DequantizeLinear pair behind a tensor, or a DequantizeLinear behind stored
-/// codes.
+/// codes. For formats without a scale: a Cast and one back.
 struct QdqSite {
   TensorId tensor = kAbsent;
+  /// Type of a tensor that is cast there and back; kUndefined: there is no such pair.
+  DataType cast_to = DataType::kUndefined;
+  DataType cast_back = DataType::kUndefined;
   Tensor scale;       ///< float; a scalar, [channels], or the grid of blocks; undefined: `value` is
-                      ///< replaced, no nodes
+                      ///< replaced, or the tensor is cast
   Tensor zero_point;  ///< its type is that of the codes; shape of `scale`
   int axis = -1;      ///< channel axis, or with blocks theirs; -1: per tensor
   int block_size = 0;

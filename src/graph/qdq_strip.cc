@@ -86,6 +86,7 @@ class Stripper {
       const Node& node = graph_.nodes()[n];
       if (is_linear(node, "QuantizeLinear")) check_quantize(node, static_cast<int>(n));
       if (is_linear(node, "DequantizeLinear")) read_dequantize(node, static_cast<int>(n));
+      if (is_cast(node)) read_cast(node, static_cast<int>(n));
     }
     for (const auto& [source, groups] : pairs_) name_pairs(source, groups);
     return {build(), std::move(readings_)};
@@ -197,6 +198,30 @@ class Stripper {
     group->outputs.push_back(node.outputs[0]);
   }
 
+  static bool is_cast(const Node& node) { return node.op_type == "Cast" && node.domain.empty(); }
+
+  // Names that insert_qdq() gives to a tensor in front of its pair, or to one behind a graph input.
+  bool is_our_pair(TensorId before, TensorId behind) const {
+    const std::string& behind_name = info(behind).name;
+    return info(before).is_input ? behind_name.starts_with(info(before).name + "_qdq")
+                                 : info(before).name.starts_with(behind_name + "_float");
+  }
+
+  void read_cast(const Node& node, int index) {
+    const TensorInfo& narrow = info(node.outputs[0]);
+    const auto type = static_cast<DataType>(node.int_attribute("to", 0));
+    if (type != DataType::kFloat16 && type != DataType::kBfloat16) return;
+    if (narrow.is_output || narrow.uses.size() != 1 || narrow.uses[0].input != 0) return;
+    const int back = narrow.uses[0].node;
+    const TensorId before = node.inputs[0];
+    const Node& second = graph_.node(back);
+    if (!is_cast(second) || !is_our_pair(before, second.outputs[0])) return;
+    removed_[static_cast<std::size_t>(index)] = removed_[static_cast<std::size_t>(back)] = true;
+    Parameters none;
+    none.code_type = type;
+    pairs_[before].push_back({std::move(none), {second.outputs[0]}});
+  }
+
   Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes) const {
     const Shape& shape = codes.shape();
     const Tensor scale = p.scale.to_float();
@@ -259,11 +284,11 @@ class Stripper {
     QdqReading reading{.tensor = tensor,
                        .scale = p.scale,
                        .code_type = p.code_type,
-                       .zero_points = p.zeros(),
+                       .zero_points = p.scale.defined() ? p.zeros() : std::vector<std::int64_t>(),
                        .axis = -1,
                        .block_size = p.block_size,
                        .is_static = is_static};
-    if (p.scale.size() > 1 || !p.scale.shape().empty()) {
+    if (p.scale.defined() && (p.scale.size() > 1 || !p.scale.shape().empty())) {
       // Negative axes count from the end; the rank is that of the tensor, known of constants.
       reading.axis = p.axis;
       if (p.axis < 0 && !shape.empty()) reading.axis += static_cast<int>(shape.size());
@@ -276,7 +301,10 @@ class Stripper {
     const TensorInfo& t = info(source);
     if (t.is_output) return true;
     return std::any_of(t.uses.begin(), t.uses.end(), [&](const Use& use) {
-      return use.input != 0 || !is_linear(graph_.node(use.node), "QuantizeLinear");
+      if (use.input != 0) return true;
+      const Node& reader = graph_.node(use.node);
+      const bool cast = is_cast(reader) && removed_[static_cast<std::size_t>(use.node)];
+      return !cast && !is_linear(reader, "QuantizeLinear");
     });
   }
 
