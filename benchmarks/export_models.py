@@ -91,7 +91,7 @@ def steps(found: bitsweep._core.VerifyResult, reference: str, tested: str) -> fl
 
 def same_bits_read_back(sim: QuantizationSimModel, feeds: list[dict]) -> bool:
     """Without biases in 32 bits, which the simulation has in float."""
-    again = QuantizationSimModel.from_onnx_qdq(sim.to_onnx_qdq())
+    again = QuantizationSimModel.from_onnx_qdq(sim.to_onnx_qdq(float16_casts=True))
     return all(
         np.asarray(want).tobytes() == np.asarray(got).tobytes()
         for feed in feeds

@@ -22,6 +22,9 @@ struct QdqOptions {
   /// Parameters of more than 8 bits keep the values of the model, not those that were simulated:
   /// for encodings that are written down without a simulation.
   bool keep_constants = false;
+  /// Writes half activations as a Cast and one back. The reference leaves them in float, which is
+  /// not what was simulated.
+  bool half_casts = true;
   ActivationSign activation_sign = ActivationSign::kUnsigned;  ///< of the codes of activations
   /// What the model is for: "onnx" (whatever the format says), "ort_cpu", "tensorrt" or "qnn_htp".
   std::string profile = "onnx";
@@ -42,11 +45,10 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 
 /// The model with QuantizeLinear and DequantizeLinear for every enabled quantizer: what was
 /// simulated, up to the rounding of exact half steps. All tensors keep their names, inputs and
-/// outputs too. Readers of a shared bias get copies where their scales differ. float16 quantizers
-/// have no such form: their weights are stored rounded, their activations stay in float. The
-/// operator set is raised to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16
-/// bits, blocks) when it is lower. Widths between 4, 8 and 16 bits are carried by the next wider
-/// type.
+/// outputs too. Readers of a shared bias get copies where their scales differ. For float16 and
+/// bfloat16 constants are stored rounded, activations cast there and back. The operator set is
+/// raised to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16 bits, blocks) when
+/// it is lower. Widths between 4, 8 and 16 bits are carried by the next wider type.
 /// @throws Error(kNotReady) for an enabled quantizer without encoding; Error(kInvalidArgument) for
 /// widths above 16 bits and tensors that the profile refuses; Error(kInvalidModel) when an operator
 /// would change its meaning in the needed operator set.

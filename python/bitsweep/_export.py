@@ -255,6 +255,7 @@ class ExportMethods:
         export_int32_bias: bool = False,
         prequantize_constants: bool = False,
         force_activation_as: str | None = "unsigned",
+        float16_casts: bool = False,
         target: str = "onnx",
     ) -> Any:
         """The model with QuantizeLinear and DequantizeLinear for every enabled quantizer.
@@ -270,6 +271,9 @@ class ExportMethods:
             Store weights as integers; otherwise as floats that lie on their grid.
         force_activation_as : "unsigned", "signed" or None
             Sign of the codes of activations; None keeps signed codes for symmetric ones.
+        float16_casts : bool
+            Write activations in float16 and bfloat16 as a cast and one back: what was simulated, as
+            :func:`bitsweep.quantize` does. Without it, they stay in float, as ``aimet_onnx`` leaves them.
         target : str
             What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What a target asks is
             done, or refused with the tensor's name; :meth:`target_notes` lists it.
@@ -292,6 +296,7 @@ class ExportMethods:
             self._simulation,
             integer_weights=prequantize_constants,
             int32_bias=export_int32_bias,
+            half_casts=float16_casts,
             activation_sign=_encodings_file.activation_sign(force_activation_as),
             profile=target,
         )
@@ -413,6 +418,7 @@ def encodings_to_onnx_qdq(
         integer_weights=prequantize_constants,
         loaded_bias=True,
         keep_constants=True,
+        half_casts=False,
         activation_sign=_encodings_file.activation_sign(force_activation_as),
     )
     return ModelView(native).model

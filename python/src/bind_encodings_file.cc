@@ -85,18 +85,21 @@ void bind_encodings_file(nb::module_& m) {
   m.def(
       "to_onnx_qdq",
       [](const Simulation& simulation, bool integer_weights, bool int32_bias, bool loaded_bias,
-         bool keep_constants, ActivationSign activation_sign, std::string profile) {
+         bool keep_constants, bool half_casts, ActivationSign activation_sign,
+         std::string profile) {
         nb::gil_scoped_release release;
         return to_onnx_qdq(simulation, {.integer_weights = integer_weights,
                                         .int32_bias = int32_bias,
                                         .loaded_bias = loaded_bias,
                                         .keep_constants = keep_constants,
+                                        .half_casts = half_casts,
                                         .activation_sign = activation_sign,
                                         .profile = std::move(profile)});
       },
       "simulation"_a, "integer_weights"_a = false, "int32_bias"_a = false, "loaded_bias"_a = false,
-      "keep_constants"_a = false, "activation_sign"_a = ActivationSign::kUnsigned,
-      "profile"_a = "onnx", "The model with QuantizeLinear and DequantizeLinear.");
+      "keep_constants"_a = false, "half_casts"_a = true,
+      "activation_sign"_a = ActivationSign::kUnsigned, "profile"_a = "onnx",
+      "The model with QuantizeLinear and DequantizeLinear.");
 
   nb::class_<ProfileNote>(m, "ProfileNote",
                           "What a target profile does to a tensor, or why it can't take it.")

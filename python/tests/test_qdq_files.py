@@ -32,6 +32,18 @@ class TestFromOnnxQdq:
             for want, got in zip(outputs(sim, feed), outputs(again, feed), strict=True):
                 np.testing.assert_array_equal(want, got)
 
+    @pytest.mark.parametrize("half", ["float16", "bfloat16"])
+    def test_half_activations_come_back_from_casts(self, cnn, half):
+        sim = QuantizationSimModel(cnn.model, activation_type=half)
+        sim.compute_encodings(cnn.feeds)
+        model = sim.to_onnx_qdq(float16_casts=True)
+        onnx.checker.check_model(model, full_check=True)
+        assert sim.verify(model, cnn.feeds, latency_runs=0).passed
+        again = QuantizationSimModel.from_onnx_qdq(model)
+        for want, got in zip(outputs(sim, cnn.feeds[0]), outputs(again, cnn.feeds[0]), strict=True):
+            np.testing.assert_array_equal(want, got)
+        assert "Cast" not in {node.op_type for node in sim.to_onnx_qdq().graph.node}
+
     def test_reads_what_the_quantizer_of_onnx_runtime_wrote(self, cnn, tmp_path):
         from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 

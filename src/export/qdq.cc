@@ -78,11 +78,13 @@ void place_static(const Simulation& simulation, const FileEntry& entry, const Te
 
 // A format without a scale: a constant is rounded once and for all, other tensors are cast there
 // and back. Nothing where the tensor has that type anyway.
-std::optional<graph::QdqSite> cast_site(const Simulation& simulation, const FileEntry& entry) {
+std::optional<graph::QdqSite> cast_site(const Simulation& simulation, const FileEntry& entry,
+                                        bool half_casts) {
   const graph::Graph& graph = simulation.engine().graph();
   const TensorId id = graph.find(entry.name);
   const graph::TensorInfo& info = graph.tensor(id);
   graph::QdqSite site;
+  if (!half_casts && !(entry.parameter && info.is_static)) return std::nullopt;
   if (info.is_static) {
     site.value = rounded(*simulation.quantizer(entry.name), graph.static_value(id));
     return site;
@@ -125,7 +127,7 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     const graph::TensorInfo& info = graph.tensor(id);
     if (info.uses.empty() && !info.is_output) continue;  // nobody reads it
     if (!entry.format.needs_encoding()) {
-      std::optional<graph::QdqSite> site = cast_site(simulation, entry);
+      std::optional<graph::QdqSite> site = cast_site(simulation, entry, options.half_casts);
       if (!site) continue;
       site->tensor = id;
       if (site->cast_to == DataType::kBfloat16) opset = std::max(opset, kBfloat16Opset);
