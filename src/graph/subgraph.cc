@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "graph/fuse_elementwise.h"
 #include "graph/graph_data.h"
 #include "graph/raise_opset.h"
 #include "graph/walk_tensors.h"
@@ -44,6 +45,7 @@ class PieceBuilder {
         return t == kAbsent ? nullptr : &graph_.tensor(t);
       });
     }
+    if (spec_.fuse_elementwise) fuse();
     if (model_.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
       refuse("a piece with its weights inside would be larger than 2 GiB",
              "lower the threshold for external weights");
@@ -54,6 +56,21 @@ class PieceBuilder {
 
  private:
   const std::string& name_of(TensorId t) const { return graph_.tensor(t).name; }
+
+  void fuse() {
+    const auto opset = data_.imports.find("");
+    if (opset == data_.imports.end()) return;
+    std::map<std::string, TensorId> hidden_names;
+    for (const auto* names : {&raw_, &behind_}) {
+      for (const auto& [t, name] : *names) hidden_names.emplace(name, t);
+    }
+    const auto find = [&](const std::string& name) {
+      const auto hidden = hidden_names.find(name);
+      const TensorId t = hidden != hidden_names.end() ? hidden->second : graph_.find(name);
+      return t == kAbsent ? nullptr : &graph_.tensor(t);
+    };
+    fuse_elementwise(onnx_graph_, opset->second, find);
+  }
 
   void begin_model() {
     model_.set_ir_version(std::max(data_.model->proto.ir_version(), kPieceIrVersion));

@@ -45,6 +45,9 @@ struct SubgraphSpec {
   /// Without it, an Add of such an input would not be fused into the convolution beside it, and the
   /// piece would be slower and differ in the last bits.
   std::set<TensorId> blocked{};
+  /// Quantizers and the arithmetic between them become single nodes: see fuse_elementwise(). Not
+  /// for pieces whose quantizers observe.
+  bool fuse_elementwise = false;
 };
 
 inline constexpr const char* kStateInput = "bitsweep.state";

@@ -368,6 +368,76 @@ std::string error_of(const Graph& g, const SubgraphSpec& spec) {
   return "no error";
 }
 
+/// A hard swish in single operators behind a convolution.
+ModelBuilder hard_swish() {
+  ModelBuilder m;
+  m.input("x", {1, 2, 4, 4}).random("w", {2, 2, 1, 1}).output("y");
+  m.floats("three", {}, {3.0F}).floats("zero", {}, {0.0F}).floats("six", {1}, {6.0F});
+  m.node("c = Conv(x, w)").node("a = Add(c, three)").node("k = Clip(a, zero, six)");
+  m.node("p = Mul(c, k)").node("d = Div(p, six)").node("y = Relu(d)");
+  return m;
+}
+
+std::vector<std::string> fused_lines(const Graph& g, const std::vector<std::string>& quantized) {
+  SubgraphSpec spec;
+  for (int n = 0; n < static_cast<int>(g.nodes().size()); ++n) spec.nodes.push_back(n);
+  spec.inputs = g.inputs();
+  spec.outputs = g.outputs();
+  spec.state_input = true;
+  spec.fuse_elementwise = true;
+  for (const std::string& name : quantized)
+    spec.quantizers.push_back(
+        {g.find(name), static_cast<int>(spec.quantizers.size()), name == "c"});
+  return lines(parse(build_subgraph(g, spec)).graph());
+}
+
+Graph with_types(const ModelBuilder& m, const std::vector<std::string>& names, int rank) {
+  Graph g(m.model());
+  for (const std::string& name : names) {
+    g.set_type(g.find(name), DataType::kFloat);
+    g.set_inferred_shape(g.find(name), std::vector<Dimension>(static_cast<std::size_t>(rank)));
+  }
+  return g;
+}
+
+TEST(BuildSubgraph, QuantizersAndTheArithmeticBetweenThemBecomeOneNode) {
+  const std::vector<std::string> all = {"c", "a", "k", "p", "d", "y"};
+  const Graph g = with_types(hard_swish(), all, 4);
+  EXPECT_THAT(fused_lines(g, all),
+              ElementsAre("bitsweep.raw/c = Conv(x, w)",
+                          "y = ElementwiseInPlace(bitsweep.raw/c, bitsweep.state)"));
+}
+
+TEST(BuildSubgraph, OnlyWhatLiesBetweenQuantizersIsFused) {
+  const std::vector<std::string> all = {"c", "a", "k", "p", "d", "y"};
+  const Graph g = with_types(hard_swish(), all, 4);
+  // The runtime may fuse what stands in front of the first quantizer, and so it must stay.
+  EXPECT_THAT(
+      fused_lines(g, {"k", "d", "y"}),
+      ElementsAre("c = Conv(x, w)", "a = Add(c, three)", "bitsweep.raw/k = Clip(a, zero, six)",
+                  "k = FakeQuant(bitsweep.raw/k, bitsweep.state)", "p = Mul(c, k)",
+                  "bitsweep.raw/d = Div(p, six)",
+                  "y = Elementwise(bitsweep.raw/d, bitsweep.state)"));
+}
+
+TEST(BuildSubgraph, AValueThatOthersReadEndsAFusion) {
+  ModelBuilder m = hard_swish();
+  m.output("k");
+  const Graph g = with_types(m, {"c", "a", "k", "p", "d", "y"}, 4);
+  EXPECT_THAT(fused_lines(g, {"c", "a", "k", "d", "y"}),
+              ElementsAre("bitsweep.raw/c = Conv(x, w)",
+                          "c = FakeQuantInPlace(bitsweep.raw/c, bitsweep.state)",
+                          "k = Elementwise(c, bitsweep.state)", "p = Mul(c, k)",
+                          "bitsweep.raw/d = Div(p, six)",
+                          "y = Elementwise(bitsweep.raw/d, bitsweep.state)"));
+}
+
+TEST(BuildSubgraph, AConstantThatMayRaiseTheRankIsNotFused) {
+  const std::vector<std::string> all = {"c", "a", "k", "p", "d", "y"};
+  const Graph g = with_types(hard_swish(), all, 0);  // no rank for the divisor of shape [1]
+  EXPECT_THAT(fused_lines(g, all), ::testing::Contains("bitsweep.raw/d = Div(p, six)"));
+}
+
 TEST(BuildSubgraph, RefusesIncompletePieces) {
   ModelBuilder m;
   m.input("x", {1, 4}).output("y").random("w", {4, 4}, 1);

@@ -76,7 +76,20 @@ void FakeQuantPlan::apply(const float* in, float* out, const Shape& shape) const
 
 void FakeQuantPlan::apply_range(const float* in, float* out, const Shape& shape, std::int64_t begin,
                                 std::int64_t end) const {
-  if (begin < end) process(layout(shape), in + begin, out + begin, begin, end);
+  apply_piece(in + begin, out + begin, shape, begin, end);
+}
+
+void FakeQuantPlan::apply_piece(const float* in, float* out, const Shape& shape, std::int64_t begin,
+                                std::int64_t end) const {
+  if (begin >= end) return;
+  const auto n = static_cast<std::size_t>(end - begin);
+  // One grid for all elements fits any shape: most quantizers, and looking at shapes takes as long
+  // as a small tensor.
+  if (granularity_.per_tensor() && grid_.empty()) {
+    process_one_grid(in, out, n, 0);
+  } else {
+    process_grids(layout(shape), in, out, begin, end);
+  }
 }
 
 void FakeQuantPlan::apply_typed(DataType type, const void* in, void* out, const Shape& shape,
@@ -99,36 +112,19 @@ void FakeQuantPlan::apply_typed(DataType type, const void* in, void* out, const 
       std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(*to));
     return;
   }
-  const GridLayout grid_layout = layout(shape);
   const kernels::KernelTable& table = kernels::kernels();
   std::array<float, kChunk> buffer;
   for (std::int64_t i = begin; i < end; i += kChunk) {
     const std::int64_t stop = std::min(end, i + kChunk);
     const auto n = static_cast<std::size_t>(stop - i);
     (half ? table.widen_float16 : table.widen_bfloat16)(from + i, buffer.data(), n);
-    process(grid_layout, buffer.data(), buffer.data(), i, stop);
+    apply_piece(buffer.data(), buffer.data(), shape, i, stop);
     (half ? table.narrow_float16 : table.narrow_bfloat16)(buffer.data(), to + i, n);
   }
 }
 
-void FakeQuantPlan::process(const GridLayout& layout, const float* in, float* out,
-                            std::int64_t begin, std::int64_t end) const {
-  const auto n = static_cast<std::size_t>(end - begin);
-  switch (format_.kind) {
-    case Format::Kind::kFloat32:
-      if (in != out) std::memcpy(out, in, n * sizeof(float));
-      return;
-    case Format::Kind::kFloat16:
-      kernels::kernels().cast_float16(in, out, n);
-      return;
-    case Format::Kind::kBfloat16:
-      kernels::kernels().cast_bfloat16(in, out, n);
-      return;
-    case Format::Kind::kInt:
-    case Format::Kind::kFloat8E4M3FN:
-    case Format::Kind::kFloat8E5M2:
-      break;
-  }
+void FakeQuantPlan::process_grids(const GridLayout& layout, const float* in, float* out,
+                                  std::int64_t begin, std::int64_t end) const {
   const std::int64_t run_length = layout.run_length();
   if (run_length >= kShortRun || layout.num_cells() == 1) {
     layout.for_each_run(begin, end, [&](std::int64_t cell, std::int64_t first, std::int64_t count) {
@@ -152,12 +148,26 @@ void FakeQuantPlan::process(const GridLayout& layout, const float* in, float* ou
 
 void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
                                      std::size_t cell) const {
-  if (!format_.is_integer()) {
-    kernels::kernels().float8(in, out, n, delta_[cell], float8_);
-    return;
+  const kernels::KernelTable& table = kernels::kernels();
+  switch (format_.kind) {
+    case Format::Kind::kFloat32:
+      if (in != out) std::memcpy(out, in, n * sizeof(float));
+      return;
+    case Format::Kind::kFloat16:
+      table.cast_float16(in, out, n);
+      return;
+    case Format::Kind::kBfloat16:
+      table.cast_bfloat16(in, out, n);
+      return;
+    case Format::Kind::kFloat8E4M3FN:
+    case Format::Kind::kFloat8E5M2:
+      table.float8(in, out, n, delta_[cell], float8_);
+      return;
+    case Format::Kind::kInt:
+      break;
   }
   const kernels::FakeQuantFn function =
-      rounding_ == Rounding::kSimulation ? kernels::kernels().fake_quant : kernels::quantize_linear;
+      rounding_ == Rounding::kSimulation ? table.fake_quant : kernels::quantize_linear;
   function(in, out, n, {min_[cell], max_[cell], delta_[cell], offset_[cell]});
 }
 

@@ -39,6 +39,10 @@ class FakeQuantPlan {
   void apply_range(const float* in, float* out, const Shape& shape, std::int64_t begin,
                    std::int64_t end) const;
 
+  /// The same with pointers to element `begin`.
+  void apply_piece(const float* in, float* out, const Shape& shape, std::int64_t begin,
+                   std::int64_t end) const;
+
   /// The same for float32, float16 and bfloat16 elements: widened, processed, narrowed to nearest
   /// even.
   /// @throws Error(kInvalidArgument) for another element type.
@@ -47,8 +51,8 @@ class FakeQuantPlan {
 
  private:
   // `in` and `out` point to element `begin`.
-  void process(const GridLayout& layout, const float* in, float* out, std::int64_t begin,
-               std::int64_t end) const;
+  void process_grids(const GridLayout& layout, const float* in, float* out, std::int64_t begin,
+                     std::int64_t end) const;
   void process_one_grid(const float* in, float* out, std::size_t n, std::size_t cell) const;
   void process_row(const float* in, float* out, std::size_t n, std::size_t first_cell) const;
   void process_short_runs(const float* in, float* out, std::int64_t n, std::int64_t first_cell,

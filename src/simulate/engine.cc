@@ -297,8 +297,10 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull
                              ? optimization
                              : Optimization::kNone;
-        if (o.optimization == Optimization::kFull)
+        if (o.optimization == Optimization::kFull) {
           spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
+          spec.fuse_elementwise = true;
+        }
         return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
       });
   return result;
@@ -386,41 +388,5 @@ void Engine::reset_counters() {
 }
 
 double Engine::forward_equivalents() const { return cost_run_.load(); }
-
-std::vector<Tensor> Engine::run_whole(const State& state, const Feed& feed,
-                                      const std::vector<TensorId>& outputs,
-                                      Optimization optimization) {
-  check_ready(state);
-  const Span whole{0, order_.size()};
-  const PartSession session = span_session(whole, state, outputs, num_threads_, optimization);
-  const RunState run = run_state(state);
-  const bool has_nodes = std::any_of(state.begin(), state.end(), [&](int s) {
-    return !is_static_site(s) && quantizes_in(s, whole);
-  });
-  count(1.0);
-  return run_part(session, feed_values(feed), has_nodes ? &run : nullptr);
-}
-
-std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
-  const std::vector<TensorId> outputs = distinct_outputs();
-  // Steps of up to 8 bits are so coarse that last bits hardly ever move a value. With nothing
-  // quantized this is the model itself: what a plain session of the runtime gives, to the last bit.
-  constexpr int kCoarseBits = 8;
-  const bool portable =
-      options_.portable_runs && std::any_of(state.begin(), state.end(), [&](int s) {
-        return !is_static_site(s) && quantizer(s)->format().bitwidth > kCoarseBits;
-      });
-  const Optimization optimization = portable ? Optimization::kPortable : Optimization::kFull;
-  const std::vector<Tensor> results = run_whole(state, feed, outputs, optimization);
-  std::map<TensorId, Tensor> values;
-  for (std::size_t i = 0; i < outputs.size(); ++i) values.emplace(outputs[i], results[i]);
-  return in_output_order(values, results);
-}
-
-std::vector<Tensor> Engine::run_tensors(const State& state, const Feed& feed,
-                                        const std::vector<TensorId>& tensors) {
-  // Fusions would differ between states, and little can be fused where every tensor is wanted.
-  return run_whole(state, feed, tensors, Optimization::kNone);
-}
 
 }  // namespace bitsweep::simulate

@@ -174,6 +174,19 @@ class Engine {
     std::vector<graph::TensorId> inputs;
     std::vector<graph::TensorId> outputs;
   };
+  /// A run of the whole model without its feed.
+  struct WholeRun {
+    PartSession session;
+    RunState state;
+    bool has_nodes = false;
+  };
+  /// The last one, kept for the next run: putting it together takes as long as a small model runs.
+  struct LastRun {
+    State state;
+    std::vector<std::uint64_t> versions;   ///< of the state's quantizers
+    std::weak_ptr<const Session> session;  ///< the cache may drop it
+    std::shared_ptr<const WholeRun> run;   ///< without its session
+  };
 
   /// What a session is for. Its quantized weights are constants, or computed anew in each run,
   /// where they take memory one by one.
@@ -188,9 +201,9 @@ class Engine {
     bool changed = false;  ///< some value differs from the float pass
   };
   bool is_static_site(int site) const;
-  std::vector<Tensor> run_whole(const State& state, const Feed& feed,
-                                const std::vector<graph::TensorId>& outputs,
-                                Optimization optimization);
+  WholeRun make_whole_run(const State& state, const std::vector<graph::TensorId>& outputs,
+                          Optimization optimization);
+  std::vector<Tensor> run_whole(const WholeRun& run, const PartSession& session, const Feed& feed);
   bool quantizes_in(int site, Span span) const;
   bool may_overwrite(graph::TensorId t, Span span) const;
   PartSession suffix_session(const Suffix& suffix);
@@ -245,6 +258,8 @@ class Engine {
   // is known.
   std::mutex exact_mutex_;
   std::set<std::pair<int, std::string>> exact_suffixes_;
+  std::mutex last_run_mutex_;
+  LastRun last_run_;
   std::atomic<std::int64_t> num_runs_{0};
   std::atomic<double> cost_run_{0.0};
 };

@@ -1,10 +1,12 @@
 #include "simulate/quantizer_op.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "bitsweep/tensor.h"
 #include "graph/mapped_file.h"
 #include "graph/subgraph.h"
+#include "quant/elementwise_program.h"
 #include "simulate/divisor_watch.h"
 #include "simulate/run_state.h"
 
@@ -22,32 +25,138 @@ namespace {
 // Smaller pieces cost more in fork and join than they save.
 constexpr std::int64_t kElementsPerTask = 32768;
 
-struct QuantizeTask {
-  const FakeQuantPlan* plan;
-  DataType type;
-  const void* in;
-  void* out;
-  const Shape* shape;
-  std::int64_t size;
-  std::int64_t num_tasks;
-};
-
-void run_task(void* data, std::size_t index) {
-  const auto& task = *static_cast<const QuantizeTask*>(data);
-  const std::int64_t i = static_cast<std::int64_t>(index);
-  task.plan->apply_typed(task.type, task.in, task.out, *task.shape, task.size * i / task.num_tasks,
-                         task.size * (i + 1) / task.num_tasks);
+void check(OrtStatus* status) {
+  if (status != nullptr) Ort::ThrowOnError(status);
 }
+
+// One call of a quantizer node: its tensor and the state of the run. Through the plain functions of
+// the runtime, since the usual wrappers allocate for each question.
+struct Call {
+  explicit Call(OrtKernelContext* raw) : context(raw) {
+    const OrtApi& api = Ort::GetApi();
+    const OrtValue* input = nullptr;
+    check(api.KernelContext_GetInput(context, 0, &input));
+    OrtTensorTypeAndShapeInfo* info = nullptr;
+    check(api.GetTensorTypeAndShape(input, &info));
+    const Ort::TensorTypeAndShapeInfo owner(info);
+    std::size_t rank = 0;
+    check(api.GetDimensionsCount(info, &rank));
+    shape.resize(rank);
+    check(api.GetDimensions(info, shape.data(), rank));
+    ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    check(api.GetTensorElementType(info, &element));
+    type = static_cast<DataType>(element);
+    size = num_elements(shape);
+    void* data = nullptr;  // the runtime has no function that gives a pointer to const
+    check(api.GetTensorMutableData(const_cast<OrtValue*>(input), &data));
+    in = data;
+    OrtValue* output = nullptr;
+    check(api.KernelContext_GetOutput(context, 0, shape.data(), rank, &output));
+    check(api.GetTensorMutableData(output, &out));
+    const OrtValue* address = nullptr;
+    check(api.KernelContext_GetInput(context, 1, &address));
+    check(api.GetTensorMutableData(const_cast<OrtValue*>(address), &data));
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a tensor can carry an address only as a number
+    state = reinterpret_cast<const RunState*>(*static_cast<const std::int64_t*>(data));
+  }
+
+  Tensor input() const { return Tensor::borrow(type, shape, in, nullptr); }
+
+  const SiteAction& action(int site) const { return state->sites[static_cast<std::size_t>(site)]; }
+
+  /// Calls f(begin, end) for pieces of the tensor, on the threads of the session.
+  template <typename F>
+  void for_each_piece(const F& f) const {
+    if (size == 0) return;
+    struct Task {
+      const F* f;
+      std::int64_t size;
+      std::int64_t count;
+    } task{&f, size, std::max<std::int64_t>(1, size / kElementsPerTask)};
+    if (task.count == 1) {
+      f(0, size);
+      return;
+    }
+    const auto run = [](void* data, std::size_t index) {
+      const auto& t = *static_cast<const Task*>(data);
+      const auto i = static_cast<std::int64_t>(index);
+      (*t.f)(t.size* i / t.count, t.size * (i + 1) / t.count);
+    };
+    check(Ort::GetApi().KernelContext_ParallelFor(context, run,
+                                                  static_cast<std::size_t>(task.count), 0, &task));
+  }
+
+  OrtKernelContext* context;
+  Shape shape;
+  DataType type = DataType::kUndefined;
+  std::int64_t size = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+  const RunState* state = nullptr;
+};
 
 class FakeQuantKernel {
  public:
-  explicit FakeQuantKernel(const OrtKernelInfo* info)
-      : index_(static_cast<std::size_t>(
-            Ort::ConstKernelInfo(info).GetAttribute<std::int64_t>("index"))) {}
+  explicit FakeQuantKernel(const Ort::ConstKernelInfo& info)
+      : site_(static_cast<int>(info.GetAttribute<std::int64_t>("index"))) {}
 
-  OrtStatusPtr ComputeV2(OrtKernelContext* raw) {
+  void compute(const Call& call) const {
+    const SiteAction& action = call.action(site_);
+    if (action.mode == SiteAction::Mode::kQuantize) {
+      call.for_each_piece([&](std::int64_t begin, std::int64_t end) {
+        action.plan->apply_typed(call.type, call.in, call.out, call.shape, begin, end);
+      });
+      if (action.input_is_stored) graph::give_back_pages(call.input());
+      return;
+    }
+    if (call.size == 0) return;
+    if (action.mode == SiteAction::Mode::kObserve) {
+      std::optional<ObserverOrder::Turn> turn;
+      if (call.state->order != nullptr)
+        turn.emplace(*call.state->order, *action.observer, call.state->sample);
+      action.observer->observe(call.input());
+      DivisorWatch* divisors = call.state->divisors;
+      if (divisors != nullptr && divisors->watches(site_)) divisors->see(site_, call.input());
+    }
+    const std::size_t bytes = static_cast<std::size_t>(call.size) * data_type_size(call.type);
+    if (call.out != call.in) std::memcpy(call.out, call.in, bytes);
+  }
+
+ private:
+  int site_;
+};
+
+class ElementwiseKernel {
+ public:
+  explicit ElementwiseKernel(const Ort::ConstKernelInfo& info)
+      : program_(ElementwiseProgram::decode(info.GetAttributes<std::int64_t>("steps"),
+                                            info.GetAttributes<float>("constants"))) {}
+
+  void compute(const Call& call) const {
+    std::array<const FakeQuantPlan*, ElementwiseProgram::kMaxSteps> plans = {};
+    const std::vector<ElementwiseProgram::Step>& steps = program_.steps();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps[i].quantizes) plans[i] = call.action(steps[i].site).plan.get();
+    }
+    call.for_each_piece([&](std::int64_t begin, std::int64_t end) {
+      program_.run(static_cast<const float*>(call.in), static_cast<float*>(call.out), call.shape,
+                   begin, end, plans);
+    });
+  }
+
+ private:
+  ElementwiseProgram program_;
+};
+
+// What the runtime calls.
+template <typename Kernel>
+class RuntimeKernel {
+ public:
+  explicit RuntimeKernel(const OrtKernelInfo* info) : kernel_(Ort::ConstKernelInfo(info)) {}
+
+  OrtStatusPtr ComputeV2(OrtKernelContext* context) {
     try {
-      compute(Ort::KernelContext(raw));
+      kernel_.compute(Call(context));
       return nullptr;
     } catch (const std::exception& e) {
       return Ort::GetApi().CreateStatus(ORT_FAIL, e.what());
@@ -55,50 +164,7 @@ class FakeQuantKernel {
   }
 
  private:
-  void compute(const Ort::KernelContext& context) const {
-    const Ort::ConstValue input = context.GetInput(0);
-    const auto info = input.GetTensorTypeAndShapeInfo();
-    const Shape shape = info.GetShape();
-    const auto type = static_cast<DataType>(info.GetElementType());
-    const std::int64_t size = num_elements(shape);
-    const void* in = input.GetTensorRawData();
-    void* out = context.GetOutput(0, shape).GetTensorMutableRawData();
-
-    const std::int64_t address = *context.GetInput(1).GetTensorData<std::int64_t>();
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a tensor can carry an address only as a number
-    const auto* state = reinterpret_cast<const RunState*>(address);
-    const SiteAction& action = state->sites[index_];
-    if (size == 0) return;
-    if (action.mode == SiteAction::Mode::kQuantize) {
-      QuantizeTask task{action.plan.get(),
-                        type,
-                        in,
-                        out,
-                        &shape,
-                        size,
-                        std::max<std::int64_t>(1, size / kElementsPerTask)};
-      if (task.num_tasks == 1) {
-        run_task(&task, 0);
-      } else {
-        context.ParallelFor(run_task, static_cast<std::size_t>(task.num_tasks), 0, &task);
-      }
-      if (action.input_is_stored) graph::give_back_pages(Tensor::borrow(type, shape, in, nullptr));
-      return;
-    }
-    const std::size_t bytes = static_cast<std::size_t>(size) * data_type_size(type);
-    if (action.mode == SiteAction::Mode::kObserve) {
-      std::optional<ObserverOrder::Turn> turn;
-      if (state->order != nullptr) turn.emplace(*state->order, *action.observer, state->sample);
-      const Tensor values = Tensor::borrow(type, shape, in, nullptr);
-      action.observer->observe(values);
-      const auto site = static_cast<int>(index_);
-      if (state->divisors != nullptr && state->divisors->watches(site))
-        state->divisors->see(site, values);
-    }
-    if (out != in) std::memcpy(out, in, bytes);
-  }
-
-  std::size_t index_;
+  Kernel kernel_;
 };
 
 // The output is like the input. Without this the runtime knows no shapes behind a quantizer, which
@@ -129,9 +195,9 @@ void infer_output(OrtShapeInferContext* context) {
   Ort::ThrowOnError(api.ShapeInferContext_SetOutputTypeShape(context, 0, of_output));
 }
 
-template <bool kInPlace>
-struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, true> {
-  FakeQuantOp() {
+template <typename Kernel, bool kInPlace>
+struct QuantizerOp : Ort::CustomOpBase<QuantizerOp<Kernel, kInPlace>, RuntimeKernel<Kernel>, true> {
+  explicit QuantizerOp(const char* op_type) : name(op_type) {
     OrtCustomOp::InferOutputShapeFn = [](const OrtCustomOp*,
                                          OrtShapeInferContext* context) -> OrtStatusPtr {
       try {
@@ -154,13 +220,13 @@ struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, t
   }
   OrtStatusPtr CreateKernelV2(const OrtApi&, const OrtKernelInfo* info, void** kernel) const {
     try {
-      *kernel = new FakeQuantKernel(info);
+      *kernel = new RuntimeKernel<Kernel>(info);
       return nullptr;
     } catch (const std::exception& e) {
       return Ort::GetApi().CreateStatus(ORT_FAIL, e.what());
     }
   }
-  const char* GetName() const { return kInPlace ? "FakeQuantInPlace" : "FakeQuant"; }
+  const char* GetName() const { return name; }
   const char* GetExecutionProviderType() const { return "CPUExecutionProvider"; }
   std::size_t GetInputTypeCount() const { return 2; }
   ONNXTensorElementDataType GetInputType(std::size_t i) const {
@@ -170,17 +236,22 @@ struct FakeQuantOp : Ort::CustomOpBase<FakeQuantOp<kInPlace>, FakeQuantKernel, t
   ONNXTensorElementDataType GetOutputType(std::size_t) const {
     return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   }
+
+  const char* name;
 };
 
 }  // namespace
 
 OrtCustomOpDomain* quantizer_op_domain() {
   static OrtCustomOpDomain* domain = [] {
-    static FakeQuantOp<false> plain;
-    static FakeQuantOp<true> in_place;
+    static const QuantizerOp<FakeQuantKernel, false> fake_quant("FakeQuant");
+    static const QuantizerOp<FakeQuantKernel, true> fake_quant_in_place("FakeQuantInPlace");
+    static const QuantizerOp<ElementwiseKernel, false> elementwise("Elementwise");
+    static const QuantizerOp<ElementwiseKernel, true> elementwise_in_place("ElementwiseInPlace");
     Ort::CustomOpDomain d(graph::kQuantizerDomain);
-    d.Add(&plain);
-    d.Add(&in_place);
+    for (const OrtCustomOp* op : std::initializer_list<const OrtCustomOp*>{
+             &fake_quant, &fake_quant_in_place, &elementwise, &elementwise_in_place})
+      d.Add(op);
     return d.release();  // lives as long as the process, like the environment
   }();
   return domain;

@@ -58,6 +58,19 @@ using MinMaxFn = std::size_t (*)(const float* x, std::size_t n, float* low, floa
 /// Merges x[i] into low[i] and high[i]; returns how many values were not finite.
 using MinMaxRowFn = std::size_t (*)(const float* x, std::size_t n, float* low, float* high);
 
+/// Arithmetic of ONNX operators, element by element, with the bits of ONNX Runtime: maximum is
+/// a < b ? b : a and minimum b < a ? b : a, so that a NaN or -0.0 in `a` stays.
+enum class Arithmetic : std::uint8_t { kAdd, kSubtract, kMultiply, kDivide, kMaximum, kMinimum };
+
+/// As many floats as the result has, or one for all of its elements.
+struct Operand {
+  const float* data;
+  bool is_scalar;
+};
+
+/// y[i] = a[i] op b[i] for i in [0, n). `y` may equal either operand.
+using ArithmeticFn = void (*)(Arithmetic op, Operand a, Operand b, float* y, std::size_t n);
+
 struct KernelTable {
   const char* name;
   FakeQuantFn fake_quant;
@@ -72,6 +85,7 @@ struct KernelTable {
   Float8RowFn float8_row;
   MinMaxFn min_max;
   MinMaxRowFn min_max_row;
+  ArithmeticFn arithmetic;
 };
 
 /// The best table of this CPU; BITSWEEP_FORCE_ISA=reference|sse2|avx2|avx512 pins one.

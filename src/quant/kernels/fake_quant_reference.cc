@@ -77,6 +77,29 @@ std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
   return not_finite;
 }
 
+float compute(Arithmetic op, float a, float b) {
+  switch (op) {
+    case Arithmetic::kAdd:
+      return a + b;
+    case Arithmetic::kSubtract:
+      return a - b;
+    case Arithmetic::kMultiply:
+      return a * b;
+    case Arithmetic::kDivide:
+      return a / b;
+    case Arithmetic::kMaximum:
+      return a < b ? b : a;
+    case Arithmetic::kMinimum:
+      break;
+  }
+  return b < a ? b : a;
+}
+
+void arithmetic(Arithmetic op, Operand a, Operand b, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i)
+    y[i] = compute(op, a.data[a.is_scalar ? 0 : i], b.data[b.is_scalar ? 0 : i]);
+}
+
 }  // namespace
 
 extern const KernelTable kReferenceKernels;
@@ -94,6 +117,7 @@ const KernelTable kReferenceKernels = {
     .float8_row = float8_row,
     .min_max = min_max,
     .min_max_row = min_max_row,
+    .arithmetic = arithmetic,
 };
 
 }  // namespace bitsweep::kernels

@@ -255,6 +255,61 @@ std::size_t min_max(const float* x, std::size_t n, float* low, float* high) {
   return not_finite;
 }
 
+struct Add {
+  static float of(float a, float b) { return a + b; }
+};
+struct Subtract {
+  static float of(float a, float b) { return a - b; }
+};
+struct Multiply {
+  static float of(float a, float b) { return a * b; }
+};
+struct Divide {
+  static float of(float a, float b) { return a / b; }
+};
+struct Maximum {
+  static float of(float a, float b) { return a < b ? b : a; }
+};
+struct Minimum {
+  static float of(float a, float b) { return b < a ? b : a; }
+};
+
+// Loops of their own for scalars, which the compiler then keeps in a register.
+template <typename Op>
+void arithmetic_of(Operand a, Operand b, float* y, std::size_t n) {
+  const float* x = a.data;
+  const float* z = b.data;
+  if (a.is_scalar) {
+    const float first = *x;
+    BITSWEEP_VECTORIZE
+    for (std::size_t i = 0; i < n; ++i) y[i] = Op::of(first, z[i]);
+  } else if (b.is_scalar) {
+    const float second = *z;
+    BITSWEEP_VECTORIZE
+    for (std::size_t i = 0; i < n; ++i) y[i] = Op::of(x[i], second);
+  } else {
+    BITSWEEP_VECTORIZE
+    for (std::size_t i = 0; i < n; ++i) y[i] = Op::of(x[i], z[i]);
+  }
+}
+
+void arithmetic(Arithmetic op, Operand a, Operand b, float* y, std::size_t n) {
+  switch (op) {
+    case Arithmetic::kAdd:
+      return arithmetic_of<Add>(a, b, y, n);
+    case Arithmetic::kSubtract:
+      return arithmetic_of<Subtract>(a, b, y, n);
+    case Arithmetic::kMultiply:
+      return arithmetic_of<Multiply>(a, b, y, n);
+    case Arithmetic::kDivide:
+      return arithmetic_of<Divide>(a, b, y, n);
+    case Arithmetic::kMaximum:
+      return arithmetic_of<Maximum>(a, b, y, n);
+    case Arithmetic::kMinimum:
+      return arithmetic_of<Minimum>(a, b, y, n);
+  }
+}
+
 #define BITSWEEP_TEXT_OF(name) #name
 #define BITSWEEP_TEXT(name) BITSWEEP_TEXT_OF(name)
 
@@ -275,6 +330,7 @@ const KernelTable kTable = {
     .float8_row = float8_row,
     .min_max = min_max,
     .min_max_row = min_max_row,
+    .arithmetic = arithmetic,
 };
 
 }  // namespace bitsweep::kernels::BITSWEEP_ISA

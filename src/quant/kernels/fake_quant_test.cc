@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "quant/formats/float8.h"
@@ -346,6 +347,40 @@ TEST(MinMaxRow, KeepsOneRangePerElementOnEveryIsa) {
       }
       expect_same_bits(expected_low, low, low, table->name);
       expect_same_bits(expected_high, high, high, table->name);
+    }
+  }
+}
+
+TEST(Arithmetic, IsTheSameOnEveryIsaAndKeepsNanAndMinusZeroOfTheFirstOperand) {
+  const auto compute = [](const KernelTable& table, Arithmetic op, Operand a, Operand b,
+                          std::size_t n) {
+    std::vector<float> y(n);
+    table.arithmetic(op, a, b, y.data(), n);
+    return y;
+  };
+  const float bound = 0.0F;
+  const std::vector<float> special = {kNan, -0.0F};
+  for (const Arithmetic op : {Arithmetic::kMaximum, Arithmetic::kMinimum}) {
+    const std::vector<float> y =
+        compute(reference(), op, {special.data(), false}, {&bound, true}, 2);
+    EXPECT_TRUE(std::isnan(y[0]));
+    EXPECT_TRUE(std::signbit(y[1]));
+  }
+  for (const KernelTable* table : tables()) {
+    for (const std::size_t n : sizes()) {
+      const std::vector<float> a = hard_values(grids()[1], n + 1, 1);
+      const std::vector<float> b = hard_values(grids()[2], n + 1, 2);
+      for (const Arithmetic op :
+           {Arithmetic::kAdd, Arithmetic::kSubtract, Arithmetic::kMultiply, Arithmetic::kDivide,
+            Arithmetic::kMaximum, Arithmetic::kMinimum}) {
+        for (const auto& [first, second] :
+             {std::pair{false, false}, {true, false}, {false, true}}) {
+          const Operand x = {a.data(), first};
+          const Operand z = {b.data(), second};
+          expect_same_bits(compute(reference(), op, x, z, n), compute(*table, op, x, z, n), a,
+                           table->name);
+        }
+      }
     }
   }
 }
