@@ -2,7 +2,7 @@
 
     python benchmarks/export_models.py --models FOLDER [NAMES] [--precisions W8A8 W4A16 ...] [--samples N]
 
-FOLDER holds folders with model.onnx and calib.npz. One row per model and precision: levels of optimizations with which
+FOLDER holds folders with model.onnx, calib.npz and eval.npz. One row per model and precision: levels of optimizations with which
 ONNX Runtime loads the file; steps of an output between the file without optimizations and the plain simulation (the same
 computation: has to be at most 1), between it and the usual run of the simulation, and between the optimized file and
 that; whether the file, read back, simulates the very bits; latencies. Exit code 1 when a file does not load, or does not
@@ -56,23 +56,23 @@ def arguments() -> argparse.Namespace:
     )
     add_arguments(parser)
     parser.add_argument("--precisions", nargs="+", default=["W8A8", "W4A16"], choices=PRECISIONS)
-    parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--samples", type=int, default=64, help="of eval.npz; -1: all")
     parser.add_argument("--latency-runs", type=int, default=0)
     parser.add_argument("--target", default="onnx", help="target profile of the export")
     return parser.parse_args()
 
 
-def samples(model: BenchModel, count: int) -> list[dict]:
+def samples(model: BenchModel, file: str, count: int) -> list[dict]:
     """Inputs that the file does not have (states of recurrent networks) are zeros."""
     proto = onnx.load(model.folder / "model.onnx", load_external_data=False)
     constants = {i.name for i in proto.graph.initializer}
     feeds: list[dict] = []
-    with np.load(model.folder / "calib.npz") as arrays:
-        for row in range(min(count, min(len(arrays[n]) for n in arrays.files))):
+    with np.load(model.folder / file) as arrays:
+        inputs = [v for v in proto.graph.input if v.name not in constants]
+        rows = min(len(arrays[v.name]) for v in inputs if v.name in arrays.files)
+        for row in range(rows if count < 0 else min(count, rows)):
             feed = {}
-            for value in proto.graph.input:
-                if value.name in constants:
-                    continue
+            for value in inputs:
                 dims = [d.dim_value or 1 for d in value.type.tensor_type.shape.dim]
                 dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
                 if value.name not in arrays.files:
@@ -100,19 +100,19 @@ def same_bits_read_back(sim: QuantizationSimModel, feeds: list[dict]) -> bool:
 
 
 def row(model: BenchModel, precision: str, args: argparse.Namespace) -> bool:
-    feeds = samples(model, args.samples)
+    feeds = samples(model, "eval.npz", args.samples)
     options, change = PRECISIONS[precision]
     sim = QuantizationSimModel(str(model.folder / "model.onnx"), **options)
     if change is not None:
         change(sim)
-    sim.compute_encodings(feeds[: args.calibration])
+    sim.compute_encodings(samples(model, "calib.npz", args.calibration))
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "q.onnx")
         bitsweep._core.to_onnx_qdq(
             sim.native, integer_weights=True, int32_bias=True, profile=args.target
         ).save(path)
         found = sim.verify(path, feeds, latency_runs=args.latency_runs)
-    same = same_bits_read_back(sim, feeds)
+    same = same_bits_read_back(sim, feeds[: args.calibration])
     loads = sum(check.loads for check in found.loads)
     first = found.first_disagreement
     print(

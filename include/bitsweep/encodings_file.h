@@ -38,6 +38,18 @@ struct ExportOptions {
   SaveOptions save{};  ///< of the float model: when its weights go to a file of their own
 };
 
+/// Something about a quantizer that a version of the file can't say.
+struct EncodingsLoss {
+  std::string tensor;
+  std::string what;  ///< rest of a sentence that begins with the tensor
+  /// Read back, the simulation computes other values; else only settings differ.
+  bool changes_values = false;
+};
+
+/// What encodings_text() would leave out, by tensor; formats that a version refuses are not here.
+std::vector<EncodingsLoss> encodings_losses(const Simulation& simulation,
+                                            const EncodingsFileOptions& options = {});
+
 /// Writes `<prefix>.encodings` and, if asked, the float model as `<prefix>.onnx` (weights above 1
 /// GiB go to
 /// `<prefix>.data`). All is checked first, files are written aside and renamed: nothing

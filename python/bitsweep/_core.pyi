@@ -895,6 +895,21 @@ class EncodingMismatch:
 def encodings_text(simulation: Simulation, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> str:
     """The encodings of all enabled quantizers as JSON text."""
 
+class EncodingsLoss:
+    """Something about a quantizer that an encodings file can't say."""
+
+    @property
+    def tensor(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def changes_values(self) -> bool: ...
+
+def encodings_losses(simulation: Simulation, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[EncodingsLoss]:
+    """What a version of encodings files would leave out, by tensor."""
+
 def ort_overrides_text(simulation: Simulation, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> str:
     """
     The encodings of all enabled quantizers as TensorQuantOverrides in JSON.

@@ -239,6 +239,16 @@ class ExportMethods:
                 DeprecationWarning,
                 stacklevel=2,
             )
+        lost = [
+            loss
+            for loss in self.encodings_losses(
+                encoding_version, force_activation_as=force_activation_as
+            )
+            if loss.changes_values
+        ]
+        if lost:
+            more = f" and {len(lost) - 1} more: see encodings_losses()" if len(lost) > 1 else ""
+            warnings.warn(f'export: "{lost[0].tensor}" {lost[0].what}{more}', stacklevel=2)
         _core.export_simulation(
             self._simulation,
             Path(path),
@@ -248,6 +258,31 @@ class ExportMethods:
             int32_bias=export_int32_bias,
             activation_sign=_encodings_file.activation_sign(force_activation_as),
         )
+
+    def encodings_losses(
+        self, encoding_version: str = "1.0.0", *, force_activation_as: str | None = "unsigned"
+    ) -> list[_core.EncodingsLoss]:
+        """What :meth:`export` would leave out, because the version of the file can't say it.
+
+        Parameters
+        ----------
+        encoding_version : str
+            ``"0.6.1"``, ``"1.0.0"`` or ``"2.0.0"``.
+        force_activation_as : "unsigned", "signed" or None
+            As for :meth:`export`.
+
+        Returns
+        -------
+        list of EncodingsLoss
+            With ``tensor``, ``what``, and ``changes_values`` where a simulation that reads the file computes something
+            else; otherwise only a setting is lost.
+
+        Examples
+        --------
+        >>> [loss.tensor for loss in sim.encodings_losses("2.0.0")]  # doctest: +SKIP
+        """
+        sign = _encodings_file.activation_sign(force_activation_as)
+        return _core.encodings_losses(self._simulation, encoding_version, activation_sign=sign)
 
     def to_onnx_qdq(
         self,

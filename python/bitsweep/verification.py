@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bitsweep import _core, _encodings_file, _ort
 from bitsweep._export import as_file
 from bitsweep.data import Feed, check_iterable
-from bitsweep.errors import OnnxRuntimeError, error
+from bitsweep.errors import InvalidArgumentError, OnnxRuntimeError, error
 from bitsweep.quantsim import QuantizationSimModel
 
 __all__ = ["quantize", "verify"]
@@ -69,6 +70,8 @@ def quantize(
     weights: str = "integer",
     activations: str = "unsigned",
     int32_bias: bool = True,
+    target: str = "onnx",
+    external_data: str = "auto",
     **sim_options: Any,
 ) -> _core.VerifyResult | None:
     """Calibrates a model and writes it with QuantizeLinear and DequantizeLinear.
@@ -91,6 +94,11 @@ def quantize(
         Sign of the codes of activations.
     int32_bias : bool
         Store biases as int32.
+    target : str
+        What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What it changes is a warning
+        with the tensor's name; what it can't take is an error.
+    external_data : "auto", "always" or "never"
+        Write weights into a file beside the model; auto: above 1 GiB.
     **sim_options
         Arguments of :class:`QuantizationSimModel`, e.g. ``param_type="int4"``.
 
@@ -109,18 +117,30 @@ def quantize(
     >>> quantize("model.onnx", [{"x": x}], "model_qdq.onnx")  # doctest: +SKIP
     """
     check_iterable(inputs, "quantize")
+    if external_data.upper() not in _core.ExternalData.__members__:
+        raise error(
+            InvalidArgumentError,
+            "quantize",
+            f'external_data is "{external_data}"',
+            "use auto, always or never",
+        )
     sim = QuantizationSimModel(model, **sim_options)
     sim.compute_encodings(inputs if calibration_inputs is None else calibration_inputs)
+    sign = _encodings_file.activation_sign(activations)
+    notes = _core.profile_notes(sim.native, target, int32_bias=int32_bias, activation_sign=sign)
     native = _core.to_onnx_qdq(
         sim.native,
         integer_weights=weights == "integer",
         int32_bias=int32_bias,
-        activation_sign=_encodings_file.activation_sign(activations),
+        activation_sign=sign,
+        profile=target,
     )
-    native.save(Path(out))
+    _warn_of_target(target, notes)
+    native.save(Path(out), _core.ExternalData[external_data.upper()])
     if not verify:
         return None
-    result = sim.verify(out, inputs)
+    repaired = any(note.repaired for note in notes)
+    result = _compare(sim, model, Path(out), inputs, repaired, sim_options.get("config_file"))
     if not result.passed:
         at = result.first_disagreement
         raise error(
@@ -131,3 +151,26 @@ def quantize(
             "see bitsweep.verify for the table, or choose formats that the runtime knows",
         )
     return result
+
+
+def _compare(
+    sim: QuantizationSimModel,
+    model: Any,
+    out: Path,
+    inputs: Iterable[Feed],
+    repaired: bool,
+    config_file: str | os.PathLike[str] | None,
+) -> _core.VerifyResult:
+    # Where the target asked for other grids, the file is no more what was simulated: then it has to agree with the
+    # simulation that is read back from it.
+    if repaired:
+        return verify(model, out, inputs, config_file=config_file)
+    return sim.verify(out, inputs)
+
+
+def _warn_of_target(target: str, notes: Sequence[_core.ProfileNote]) -> None:
+    if notes:
+        more = f" and {len(notes) - 1} more: see sim.target_notes()" if len(notes) > 1 else ""
+        warnings.warn(
+            f'quantize: for {target}, "{notes[0].tensor}" {notes[0].what}{more}', stacklevel=3
+        )

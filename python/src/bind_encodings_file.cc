@@ -48,6 +48,24 @@ void bind_encodings_file(nb::module_& m) {
       "activation_sign"_a = ActivationSign::kUnsigned,
       "The encodings of all enabled quantizers as JSON text.");
 
+  nb::class_<EncodingsLoss>(m, "EncodingsLoss",
+                            "Something about a quantizer that an encodings file can't say.")
+      .def_ro("tensor", &EncodingsLoss::tensor)
+      .def_ro("what", &EncodingsLoss::what)
+      .def_ro("changes_values", &EncodingsLoss::changes_values);
+
+  m.def(
+      "encodings_losses",
+      [](const Simulation& simulation, std::string version, std::optional<bool> int32_bias,
+         ActivationSign activation_sign) {
+        return encodings_losses(simulation, {.version = std::move(version),
+                                             .int32_bias = int32_bias,
+                                             .activation_sign = activation_sign});
+      },
+      "simulation"_a, "version"_a = "1.0.0", "int32_bias"_a = nb::none(),
+      "activation_sign"_a = ActivationSign::kUnsigned,
+      "What a version of encodings files would leave out, by tensor.");
+
   m.def(
       "ort_overrides_text",
       [](const Simulation& simulation, ActivationSign activation_sign) {

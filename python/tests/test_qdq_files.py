@@ -97,6 +97,28 @@ class TestVerify:
         assert result.passed
         onnx.checker.check_model(onnx.load(tmp_path / "q.onnx"), full_check=True)
 
+    def test_quantize_writes_for_a_target(self, cnn, tmp_path):
+        with pytest.warns(UserWarning, match=r'for tensorrt, ".*more: see sim.target_notes'):
+            result = bitsweep.quantize(
+                cnn.model, cnn.feeds, tmp_path / "q.onnx", target="tensorrt", activations="signed"
+            )
+        assert result is not None
+        assert result.passed
+        model = onnx.load(tmp_path / "q.onnx")
+        values = {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
+        pairs = [n for n in model.graph.node if n.op_type == "DequantizeLinear"]
+        assert pairs
+        assert not any(values[n.input[2]].any() for n in pairs)
+        with pytest.raises(bitsweep.Error, match=r'".+" is int16: TensorRT has'):
+            bitsweep.quantize(
+                cnn.model,
+                cnn.feeds,
+                tmp_path / "r.onnx",
+                target="tensorrt",
+                activation_type="int16",
+            )
+        assert not (tmp_path / "r.onnx").exists()
+
     @pytest.mark.parametrize("kind", ["weight", "bias", "other operator"])
     def test_finds_the_first_tensor_of_a_broken_file(self, cnn, sim, kind):
         model = sim.to_onnx_qdq(prequantize_constants=True, export_int32_bias=True)

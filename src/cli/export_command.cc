@@ -9,6 +9,7 @@
 #include "bitsweep/encodings_file.h"
 #include "calibrate.h"
 #include "commands.h"
+#include "export_options.h"
 #include "interrupt.h"
 #include "options.h"
 
@@ -22,6 +23,7 @@ struct Arguments {
   std::string prefix;
   std::string version = "1.0.0";
   std::string activations = "unsigned";
+  WeightsFileArgument weights_file;
   std::string progress = "auto";
   bool no_model = false;
 };
@@ -43,7 +45,11 @@ int run(const Arguments& arguments) {
   if (arguments.activations == "signed")
     options.encodings.activation_sign = ActivationSign::kSigned;
   options.model = !arguments.no_model;
+  options.save = arguments.weights_file.options();
   export_simulation(simulation, arguments.folder, prefix, options);
+  for (const EncodingsLoss& loss : encodings_losses(simulation, options.encodings)) {
+    if (loss.changes_values) note(fmt::format("\"{}\" {}", loss.tensor, loss.what));
+  }
   const std::filesystem::path base = std::filesystem::path(arguments.folder) / prefix;
   fmt::print("written  {}.encodings\n", base.string());
   if (options.model) fmt::print("written  {}.onnx\n", base.string());
@@ -74,6 +80,7 @@ void add_export_command(CLI::App* app, Action* action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"unsigned", "signed"}))
       ->type_name("unsigned|signed");
+  arguments->weights_file.add_to(command);
   add_progress_option(command, &arguments->progress);
   command->add_flag("--no-model", arguments->no_model, "write the encodings only");
   command->callback([action, arguments] { *action = [arguments] { return run(*arguments); }; });

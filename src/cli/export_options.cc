@@ -1,8 +1,33 @@
 #include "export_options.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 
 namespace bitsweep::cli {
+
+namespace {
+
+const std::map<std::string, ExternalData>& external_data_choices() {
+  static const std::map<std::string, ExternalData> choices = {{"always", ExternalData::kAlways},
+                                                              {"auto", ExternalData::kAuto},
+                                                              {"never", ExternalData::kNever}};
+  return choices;
+}
+
+}  // namespace
+
+void WeightsFileArgument::add_to(CLI::App* command) {
+  command
+      ->add_option("--external-data", external_data,
+                   "weights in a file beside the model; auto: above 1 GiB")
+      ->capture_default_str()
+      ->check(CLI::IsMember(external_data_choices()))
+      ->type_name("auto|always|never");
+}
+
+SaveOptions WeightsFileArgument::options() const {
+  return {.external_data = external_data_choices().at(external_data)};
+}
 
 void QdqArguments::add_to(CLI::App* command) {
   command->add_option("--weights", weights, "stored as integers, or as floats on their grid")
@@ -17,6 +42,7 @@ void QdqArguments::add_to(CLI::App* command) {
       ->add_option("--target", target, "what the model is for: onnx, ort_cpu, tensorrt or qnn_htp")
       ->capture_default_str()
       ->type_name("NAME");
+  weights_file.add_to(command);
   command->add_flag("--no-int32-bias", no_int32_bias, "leave biases in float");
   command->add_flag("--no-verify", no_verify, "do not run the written model");
 }

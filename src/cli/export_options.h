@@ -10,11 +10,20 @@ class App;
 
 namespace bitsweep::cli {
 
+/// Where the weights of a written model go: "auto", "always" or "never" into a file beside it.
+struct WeightsFileArgument {
+  std::string external_data = "auto";
+
+  void add_to(CLI::App* command);
+  SaveOptions options() const;
+};
+
 /// Form of a QDQ model.
 struct QdqArguments {
   std::string weights = "integer";
   std::string activations = "unsigned";
   std::string target = "onnx";
+  WeightsFileArgument weights_file;
   bool no_int32_bias = false;
   bool no_verify = false;
 

@@ -46,7 +46,7 @@ int quantize(const Arguments& arguments) {
   options.loaded_bias = !arguments.encodings.empty();
   const std::vector<ProfileNote> notes = profile_notes(simulation, options);
   for (const ProfileNote& n : notes) note(fmt::format("\"{}\" {}", n.tensor, n.what));
-  to_onnx_qdq(simulation, options).save(arguments.output);
+  to_onnx_qdq(simulation, options).save(arguments.output, arguments.qdq.weights_file.options());
   if (!arguments.json) fmt::print("written  {}\n", arguments.output);
   if (arguments.qdq.no_verify) return 0;
   // Where the target asked for other grids, the file is no more what was simulated: then it has to

@@ -44,7 +44,10 @@ std::string verify_text(const VerifyResult& result) {
                  fmt::format("{:.3g}", row.max_steps), fmt::format("{:.3g}", row.max_difference),
                  decibels(row.sqnr_db), fmt::format("{:.1f} %", 100.0 * row.top1_agreement)});
     }
-    text += table.text() + "\n";
+    text +=
+        table.text() +
+        "plain simulation: operator by operator, as the file without optimizations (qdq) has to "
+        "compute\nsimulation: the usual, faster run\n\n";
   }
   for (const LoadCheck& check : result.loads) {
     text +=

@@ -9,6 +9,7 @@
 #include "export/aside_file.h"
 #include "export/collect_entries.h"
 #include "export/load_entries.h"
+#include "export/losses.h"
 #include "export/ort_overrides.h"
 #include "export/write_entries.h"
 #include "graph/placement/rules_file.h"
@@ -42,6 +43,15 @@ exporting::QuantizerArgs quantizer_args(const Simulation& simulation) {
           .per_channel = per_channel};
 }
 
+std::vector<exporting::FileEntry> entries_of(const Simulation& simulation,
+                                             const EncodingsFileOptions& options) {
+  const bool new_form = options.version == "2.0.0";
+  return exporting::collect_entries(simulation,
+                                    {.int32_bias = options.int32_bias.value_or(new_form),
+                                     .derived = new_form,
+                                     .activation_sign = options.activation_sign});
+}
+
 void check_folder(const std::filesystem::path& folder) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
@@ -67,12 +77,13 @@ void check_prefix(const std::string& prefix) {
 }  // namespace
 
 std::string encodings_text(const Simulation& simulation, const EncodingsFileOptions& options) {
-  const bool new_form = options.version == "2.0.0";
-  const std::vector<exporting::FileEntry> entries =
-      exporting::collect_entries(simulation, {.int32_bias = options.int32_bias.value_or(new_form),
-                                              .derived = new_form,
-                                              .activation_sign = options.activation_sign});
-  return exporting::write_entries(entries, quantizer_args(simulation), options.version);
+  return exporting::write_entries(entries_of(simulation, options), quantizer_args(simulation),
+                                  options.version);
+}
+
+std::vector<EncodingsLoss> encodings_losses(const Simulation& simulation,
+                                            const EncodingsFileOptions& options) {
+  return exporting::losses(entries_of(simulation, options), options.version);
 }
 
 std::string ort_overrides_text(const Simulation& simulation, ActivationSign activation_sign) {

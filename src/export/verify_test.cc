@@ -145,6 +145,26 @@ TEST_F(Verify, RoundsHalfStepsAsTheFileDoes) {
   EXPECT_EQ(result.agreements[1].max_steps, 1.0);
 }
 
+TEST_F(Verify, ExplainsWhyTheUsualRunDiffersFromAFileThatIsRight) {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 4}).floats("ten", {}, {10.0F});
+  const Model model = m.node("r = Relu(x)").node("y = Mul(r, ten)").output("y").model();
+  Simulation sim(model);
+  for (const std::string& name : sim.tensor_names()) {
+    sim.quantizer(name)->load_encoding(
+        {.format = Format::integer(8),
+         .granularity = {},
+         .grid = {},
+         .cells = {{.min = 0.0, .max = 255.0, .delta = 1.0, .offset = 0.0}}});
+  }
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  // The simulation rounds half steps up, QuantizeLinear to even.
+  Feeds feeds({{{"x", tensor({1, 4}, std::vector<float>{0.5F, 2.5F, 3.0F, 4.0F})}}});
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_TRUE(result.passed);
+  EXPECT_THAT(result.notes, Contains(HasSubstr("\"y\" differs from the file by up to 10 steps")));
+}
+
 TEST_F(Verify, NamesTheTensorWhereTheSimulationBeginsToComputeNan) {
   ModelBuilder m;
   m.opset(13).input("x", {1, 4}).node("v = Mul(x, x)").node("s = Sqrt(v)");
