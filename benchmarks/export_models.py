@@ -5,7 +5,8 @@
 FOLDER holds folders with model.onnx, calib.npz and eval.npz. One row per model and precision: levels of optimizations with which
 ONNX Runtime loads the file; steps of an output between the file without optimizations and the plain simulation (the same
 computation: has to be at most 1), between it and the usual run of the simulation, and between the optimized file and
-that; whether the file, read back, simulates the very bits; latencies. Exit code 1 when a file does not load, or does not
+that; whether the file, read back, simulates the very bits; whether encodings files do, written as 0.6.1, read, written
+as 1.0.0, read, written as 2.0.0 and read (a version that can't say something is passed over and named); latencies. Exit code 1 when a file does not load, or does not
 do what was simulated.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +25,11 @@ from bench_models import BenchModel, add_arguments, find
 
 import bitsweep
 from bitsweep import QuantizationSimModel
-from bitsweep.quantsim import set_blockwise_quantization_for_weights, set_lpbq_for_params
+from bitsweep.quantsim import (
+    load_encodings_to_sim,
+    set_blockwise_quantization_for_weights,
+    set_lpbq_for_params,
+)
 
 PRODUCTS = ("Conv", "Gemm", "MatMul")
 BLOCK = 16
@@ -99,12 +105,43 @@ def same_bits_read_back(sim: QuantizationSimModel, feeds: list[dict]) -> bool:
     )  # fmt: skip
 
 
-def row(model: BenchModel, precision: str, args: argparse.Namespace) -> bool:
-    feeds = samples(model, "eval.npz", args.samples)
+def simulation(model: BenchModel, precision: str) -> QuantizationSimModel:
     options, change = PRECISIONS[precision]
     sim = QuantizationSimModel(str(model.folder / "model.onnx"), **options)
     if change is not None:
         change(sim)
+    return sim
+
+
+def through_files(
+    model: BenchModel, precision: str, first: QuantizationSimModel, feeds: list[dict]
+) -> tuple[bool, str]:
+    """Whether encodings survive one version after another, and what was passed over or lost."""
+    sim, said = first, []
+    with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for version in ("0.6.1", "1.0.0", "2.0.0"):
+            lost = [loss for loss in sim.encodings_losses(version) if loss.changes_values]
+            if lost:
+                said.append(f"{version}: {lost[0].tensor} {lost[0].what} ({len(lost)} tensors)")
+            try:
+                sim.export(scratch, "m", export_model=False, encoding_version=version)
+            except bitsweep.Error as refusal:
+                said.append(f"{version}: {refusal}")
+                continue
+            sim = simulation(model, precision)
+            load_encodings_to_sim(sim, Path(scratch, "m.encodings"), strict=False)
+    same = all(
+        np.asarray(want).tobytes() == np.asarray(got).tobytes()
+        for feed in feeds
+        for want, got in zip(first.session.run(None, feed), sim.session.run(None, feed), strict=True)
+    )  # fmt: skip
+    return same, "; ".join(said)
+
+
+def row(model: BenchModel, precision: str, args: argparse.Namespace) -> bool:
+    feeds = samples(model, "eval.npz", args.samples)
+    sim = simulation(model, precision)
     sim.compute_encodings(samples(model, "calib.npz", args.calibration))
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch, "q.onnx")
@@ -113,25 +150,30 @@ def row(model: BenchModel, precision: str, args: argparse.Namespace) -> bool:
         ).save(path)
         found = sim.verify(path, feeds, latency_runs=args.latency_runs)
     same = same_bits_read_back(sim, feeds[: args.calibration])
+    kept, said = through_files(model, precision, sim, feeds[: args.calibration])
     loads = sum(check.loads for check in found.loads)
     first = found.first_disagreement
     print(
         f"{model.name:15}{precision:9}{loads} of 4{steps(found, 'plain simulation', 'qdq'):9.3g}"
         f"{steps(found, 'simulation', 'qdq'):9.3g}{steps(found, 'simulation', 'qdq optimized'):9.3g}"
-        f"  {'bits' if same else 'DIFFERS':8}{found.float_ms:9.2f}{found.qdq_ms:9.2f}  "
+        f"  {'bits' if same else 'DIFFERS':8}{'bits' if kept else 'DIFFERS':8}{found.float_ms:9.2f}{found.qdq_ms:9.2f}  "
         f"{'passed' if found.passed else 'FAILED'}"
         + (f"  first: {first.tensor} by {first.max_steps:.3g} steps" if first else "")
-        + "".join(f"  {text}" for text in [*found.problems[:1], *found.notes[:1]])
+        + "".join(
+            f"  {text}"
+            for text in [*found.problems[:1], *(note for note in found.notes if "NaN" in note)]
+        )
+        + (f"  {said}" if said else "")
         + "".join(f"  {c.reason}" for c in found.loads if not c.loads),
         flush=True,
     )
-    return found.passed and same
+    return found.passed and same and kept
 
 
 def main() -> int:
     args = arguments()
     print(
-        f"{'model':15}{'formats':9}{'loads':6}{'plain':>9}{'usual':>9}{'all':>9}  {'again':8}{'float ms':>9}{'qdq ms':>9}"
+        f"{'model':15}{'formats':9}{'loads':6}{'plain':>9}{'usual':>9}{'all':>9}  {'again':8}{'files':8}{'float ms':>9}{'qdq ms':>9}"
     )
     good = True
     for model in find(args):

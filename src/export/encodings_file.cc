@@ -68,8 +68,9 @@ void check_folder(const std::filesystem::path& folder) {
 void check_prefix(const std::string& prefix) {
   if (prefix.empty() || prefix.find('/') != std::string::npos ||
       prefix.find('\0') != std::string::npos) {
+    // A text of an error ends at a zero byte.
     throw Error(ErrorCode::kInvalidArgument, "export",
-                fmt::format("\"{}\" is no prefix of file names", prefix),
+                fmt::format("\"{}\" is no prefix of file names", prefix.c_str()),
                 "give a name without a folder");
   }
 }
