@@ -393,7 +393,12 @@ class GraphBuilder {
         constant = constant && (tensor.is_static ||
                                 (tensor.producer >= 0 && graph_.node(tensor.producer).is_constant));
       });
-      node.is_constant = constant;
+      // What a model gives out is computed in each run, so that quantizers there act and are
+      // calibrated like all others.
+      const bool gives_out = std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId x) {
+        return x != kAbsent && info(x).is_output && !info(x).is_static;
+      });
+      node.is_constant = constant && !gives_out;
     }
     for (auto node = graph_.nodes_.rbegin(); node != graph_.nodes_.rend(); ++node) {
       node->is_dead = std::none_of(node->outputs.begin(), node->outputs.end(), [&](TensorId t) {

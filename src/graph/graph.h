@@ -40,7 +40,8 @@ struct Node {
   std::vector<TensorId> captured;
   std::map<std::string, Attribute, std::less<>> attributes;
   bool has_subgraph = false;
-  /// All inputs are static or come from such nodes: the value never depends on the sample.
+  /// All inputs are static or come from such nodes, and no graph output is made: the value never
+  /// depends on the sample.
   bool is_constant = false;
   bool is_dead = false;  ///< no graph output needs it
 
