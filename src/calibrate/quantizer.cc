@@ -122,7 +122,7 @@ void Quantizer::set_tensor_shape(Shape shape) {
 
 void Quantizer::set_granularity(const Granularity& granularity) {
   if (frozen_ || granularity == granularity_) return;
-  grid_shape(granularity, tensor_shape_);  // checks that the axes fit the tensor
+  grid_shape(granularity, tensor_shape_, name_);  // checks that the axes fit the tensor
   granularity_ = granularity;
   drop_statistics();
   drop_encoding();

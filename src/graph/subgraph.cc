@@ -32,13 +32,14 @@ class PieceBuilder {
   Piece build() {
     begin_model();
     collect();
+    if (spec_.state_input) piece_.state_input = unused("bitsweep.state");
     name_quantized();
     pass_identities();
     add_inputs();
     add_statics();
     add_nodes();
     add_outputs();
-    if (spec_.state_input) declare(kStateInput, DataType::kInt64, Shape{1});
+    if (spec_.state_input) declare(piece_.state_input, DataType::kInt64, Shape{1});
     if (spec_.opset > 0) {
       raise_opset(model_, spec_.opset, [&](const std::string& name) {
         const TensorId t = graph_.find(name);
@@ -156,7 +157,11 @@ class PieceBuilder {
   }
 
   std::string hidden(const std::string& kind, const std::string& name) {
-    std::string wish = "bitsweep." + kind + "/" + name;
+    return unused("bitsweep." + kind + "/" + name);
+  }
+
+  /// The name wished for, or one like it that no tensor has.
+  std::string unused(std::string wish) {
     while (data_.names.taken(wish) || !hidden_.insert(wish).second) wish += "_";
     return wish;
   }
@@ -369,7 +374,7 @@ class PieceBuilder {
     node->set_domain(kQuantizerDomain);
     node->set_op_type(found->second->in_place ? "FakeQuantInPlace" : "FakeQuant");
     node->add_input(inputs_.count(t) > 0 ? name_of(t) : made_name(t));
-    if (spec_.state_input) node->add_input(kStateInput);
+    if (spec_.state_input) node->add_input(piece_.state_input);
     node->add_output(read_name(t));
     onnx::AttributeProto* index = node->add_attribute();
     index->set_name("index");

@@ -35,7 +35,7 @@ struct SubgraphSpec {
   /// Operator set to raise the piece to, where an exported model was raised; 0: that of the model.
   std::int64_t opset = 0;
   bool state_input =
-      false;  ///< adds the last input kStateInput, int64 [1], wired to all quantizer nodes
+      false;  ///< adds the last input Piece::state_input, int64 [1], wired to all quantizer nodes
   /// Declares the shapes that Graph knows (observed with one batch size) on the inputs: the runtime
   /// then works in place where it may. Otherwise graph inputs keep their declared shape and other
   /// tensors have what is inferred.
@@ -50,7 +50,6 @@ struct SubgraphSpec {
   bool fuse_elementwise = false;
 };
 
-inline constexpr const char* kStateInput = "bitsweep.state";
 inline constexpr const char* kQuantizerDomain = "com.bitsweep";
 
 /// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
@@ -77,7 +76,8 @@ struct Piece {
   std::vector<std::string>
       input_names;  ///< names in the piece, in the order of SubgraphSpec::inputs
   std::vector<std::string>
-      output_names;  ///< names in the piece, in the order of SubgraphSpec::outputs
+      output_names;         ///< names in the piece, in the order of SubgraphSpec::outputs
+  std::string state_input;  ///< name of the input that SubgraphSpec::state_input adds
 };
 
 /// Builds a piece: the nodes, the constant nodes they need, and the statics they read. Weights of

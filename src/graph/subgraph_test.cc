@@ -172,7 +172,7 @@ TEST(BuildSubgraph, EveryReaderAndTheOutputSeeTheQuantizedValue) {
   EXPECT_THAT(piece.output_names, ElementsAre("h", "y"));
   EXPECT_THAT(piece.input_names, ElementsAre("x"));
   ASSERT_EQ(proto.graph().input_size(), 2);
-  EXPECT_EQ(proto.graph().input(1).name(), kStateInput);
+  EXPECT_EQ(proto.graph().input(1).name(), piece.state_input);
   EXPECT_EQ(proto.graph().input(1).type().tensor_type().elem_type(), 7);
   const onnx::NodeProto& q = proto.graph().node(3);
   EXPECT_EQ(q.domain(), kQuantizerDomain);

@@ -3,17 +3,19 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <string_view>
 
 #include "bitsweep/error.h"
 
 namespace bitsweep {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
-  throw Error(ErrorCode::kInvalidArgument, "granularity", what, fix);
-}
-
-void check(const Granularity& g, std::span<const std::int64_t> shape) {
+void check(const Granularity& g, std::span<const std::int64_t> shape, std::string_view tensor) {
+  const auto refuse = [&](const std::string& what, const std::string& fix) {
+    throw Error(ErrorCode::kInvalidArgument,
+                tensor.empty() ? "granularity" : fmt::format("granularity of \"{}\"", tensor), what,
+                fix);
+  };
   const int rank = static_cast<int>(shape.size());
   if (g.per_tensor() && g.blockwise())
     refuse("blocks need a channel axis", "set channel_axis, or block_size 0");
@@ -38,8 +40,9 @@ void check(const Granularity& g, std::span<const std::int64_t> shape) {
 
 }  // namespace
 
-Shape grid_shape(const Granularity& granularity, std::span<const std::int64_t> shape) {
-  check(granularity, shape);
+Shape grid_shape(const Granularity& granularity, std::span<const std::int64_t> shape,
+                 std::string_view tensor) {
+  check(granularity, shape, tensor);
   if (granularity.per_tensor()) return {};
   Shape grid(shape.size(), 1);
   const auto channel = static_cast<std::size_t>(granularity.channel_axis);
@@ -52,7 +55,7 @@ Shape grid_shape(const Granularity& granularity, std::span<const std::int64_t> s
 }
 
 GridLayout::GridLayout(const Granularity& granularity, std::span<const std::int64_t> shape) {
-  check(granularity, shape);
+  check(granularity, shape, {});
   size_ = num_elements(shape);
   if (granularity.per_tensor()) {
     row_length_ = run_length_ = std::max<std::int64_t>(size_, 1);

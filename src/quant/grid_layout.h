@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "bitsweep/encoding.h"
 #include "bitsweep/tensor.h"
@@ -75,6 +76,7 @@ class GridLayout {
 
 /// Shape of the encoding grid: empty per tensor; else the rank of the tensor with 1 on the axes
 /// that do not vary.
-Shape grid_shape(const Granularity& granularity, std::span<const std::int64_t> shape);
+Shape grid_shape(const Granularity& granularity, std::span<const std::int64_t> shape,
+                 std::string_view tensor = {});
 
 }  // namespace bitsweep

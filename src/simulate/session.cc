@@ -224,7 +224,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState*
     const std::array<std::int64_t, 1> shape = {1};
     values.push_back(Ort::Value::CreateTensor<std::int64_t>(
         cpu_memory(), const_cast<std::int64_t*>(&address), 1, shape.data(), shape.size()));
-    names.push_back(graph::kStateInput);
+    names.push_back(impl.piece.state_input.c_str());
   }
   std::vector<Ort::Value> results;
   try {
