@@ -25,6 +25,8 @@ struct Operator {
   std::vector<TensorId> outputs;
   /// Parameters in the order of the operator's table: (tensor, kind such as "weight", "bias").
   std::vector<std::pair<TensorId, std::string>> parameters;
+  /// Bias of the Add that the target runs together with this MatMul although the two are no Gemm.
+  TensorId added_bias = kAbsent;
 };
 
 enum class TensorRole { kParameter, kActivation };

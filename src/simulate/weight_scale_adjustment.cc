@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "bitsweep/error.h"
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
 
@@ -119,19 +118,18 @@ class Adjuster {
   std::vector<std::vector<double>> bias_per_scale(const graph::Operator& op,
                                                   std::size_t num_scales) const {
     std::vector<std::vector<double>> result(num_scales, {0.0});
-    const TensorId id = parameter(op, "bias");
+    const TensorId own = parameter(op, "bias");
+    const TensorId id = own != graph::kAbsent ? own : op.added_bias;
     if (id == graph::kAbsent) return result;
     const Tensor bias = engine_.graph().static_value(id).to_float();
     const std::span<const float> values = bias.floats();
-    if (num_scales == 1) {
-      result[0].assign(values.begin(), values.end());
-    } else if (values.size() == num_scales) {
-      for (std::size_t c = 0; c < num_scales; ++c) result[c] = {values[c]};
-    } else {
-      throw Error(ErrorCode::kInvalidModel, "calibrate",
-                  "the bias of \"" + op.name + "\" has " + std::to_string(values.size()) +
-                      " values but its weight has " + std::to_string(num_scales) + " scales",
-                  "give the bias one value per output channel, or quantize the weight per tensor");
+    // One value per channel, or rows of them (C of Gemm); what is broadcast reaches every channel.
+    const bool by_channel =
+        !bias.shape().empty() && bias.shape().back() == static_cast<std::int64_t>(num_scales);
+    for (std::size_t c = 0; c < num_scales; ++c) {
+      result[c].clear();
+      for (std::size_t i = by_channel ? c : 0; i < values.size(); i += by_channel ? num_scales : 1)
+        result[c].push_back(values[i]);
     }
     return result;
   }

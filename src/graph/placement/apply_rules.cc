@@ -235,6 +235,20 @@ void switch_off_inside(Draft& draft, const std::vector<LooseMatmulAdd>& loose) {
   }
 }
 
+// A cast on the way from a parameter to its operator: the parameter is quantized already.
+void switch_off_behind_parameters(Draft& draft) {
+  for (int site = 0; site < static_cast<int>(draft.sites().size()); ++site) {
+    const TensorId tensor = draft.sites()[site].tensor;
+    if (is_parameter(draft, site) || producer_of_type(draft.graph(), tensor, "Cast") < 0) continue;
+    const TensorId source = parameter_source(draft.graph(), tensor).tensor;
+    const int parameter = draft.site_of(source);
+    if (parameter < 0 || !is_parameter(draft, parameter)) continue;
+    draft.quantizer(site).enabled = false;
+    draft.set_reason(
+        site, fmt::format("hands the parameter \"{}\" on", draft.graph().tensor(source).name));
+  }
+}
+
 }  // namespace
 
 void apply_rules(Draft& draft) {
@@ -248,6 +262,7 @@ void apply_rules(Draft& draft) {
   apply_model_output(draft);
   apply_per_channel(draft);
   switch_off_inside(draft, loose);
+  switch_off_behind_parameters(draft);
 }
 
 }  // namespace bitsweep::graph

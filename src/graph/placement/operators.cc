@@ -1,7 +1,9 @@
 #include "graph/placement/operators.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include "graph/placement/fusions/fusion.h"
 #include "graph/placement/op_types.h"
@@ -49,7 +51,8 @@ Operator operator_of(const Node& node, int id) {
           .nodes = {id},
           .inputs = node.inputs,
           .outputs = node.outputs,
-          .parameters = {}};
+          .parameters = {},
+          .added_bias = kAbsent};
 }
 
 Operator operator_of(const Graph& graph, const Fusion& fusion) {
@@ -62,7 +65,8 @@ Operator operator_of(const Graph& graph, const Fusion& fusion) {
           .nodes = fusion.nodes,
           .inputs = fusion.inputs,
           .outputs = fusion.outputs,
-          .parameters = {}};
+          .parameters = {},
+          .added_bias = kAbsent};
 }
 
 // Finders in the order in which they may take nodes: a LayerNormalization holds an
@@ -91,35 +95,101 @@ std::vector<int> assign_nodes(const Graph& graph, const std::vector<FusionPass>&
   return fusion_of_node;
 }
 
+bool regroups_axes(const Node& node) {
+  return node.op_type == "Reshape" || node.op_type == "Squeeze" || node.op_type == "Unsqueeze" ||
+         node.op_type == "Flatten";
+}
+
+std::optional<Shape> inferred_sizes(const Graph& graph, TensorId tensor) {
+  const auto& inferred = graph.tensor(tensor).inferred_shape;
+  if (!inferred) return std::nullopt;
+  Shape sizes;
+  for (const Dimension& dimension : *inferred) {
+    if (dimension.size < 0) return std::nullopt;
+    sizes.push_back(dimension.size);
+  }
+  return sizes;
+}
+
+// Nodes that exporters put between a weight and its operator: the values stay, the axes may move.
+bool hands_weights_on(const Graph& graph, const Node& node) {
+  if (!node.domain.empty()) return false;
+  if (node.op_type == "Identity" || node.op_type == "Transpose") return true;
+  if (node.op_type == "Cast") {
+    return is_quantizable_type(graph.tensor(node.inputs[0]).type) &&
+           is_quantizable_type(graph.tensor(node.outputs[0]).type);
+  }
+  return regroups_axes(node) && node.is_constant && inferred_sizes(graph, node.outputs[0]);
+}
+
+void transpose(const Node& node, Shape& shape, std::vector<int>& axis_of) {
+  const auto found = node.attributes.find("perm");
+  const Shape old_shape = shape;
+  const std::vector<int> old_axes = axis_of;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::size_t from = found == node.attributes.end()
+                                 ? shape.size() - 1 - axis  // reverses by default
+                                 : static_cast<std::size_t>(found->second.ints[axis]);
+    shape[axis] = old_shape[from];
+    axis_of[axis] = old_axes[from];
+  }
+}
+
+// An axis stays what it was when its size and the number of elements in front of it stay.
+void reshape(const Shape& to, Shape& shape, std::vector<int>& axis_of) {
+  std::map<std::pair<std::int64_t, std::int64_t>, int> old_axes;
+  std::int64_t before = 1;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    old_axes[{before, shape[axis]}] = axis_of[axis];
+    before *= shape[axis];
+  }
+  axis_of.assign(to.size(), -1);
+  before = 1;
+  for (std::size_t axis = 0; axis < to.size(); ++axis) {
+    const auto same = old_axes.find({before, to[axis]});
+    if (same != old_axes.end()) axis_of[axis] = same->second;
+    before *= to[axis];
+  }
+  shape = to;
+}
+
+// The operator that hides a constant which only members of fused operators read, such as the
+// epsilon of a norm, or -1.
+int operator_that_hides(const OperatorGraph& graph, const TensorInfo& constant, TensorId id) {
+  int hides = -1;
+  for (const Use& use : constant.uses) {
+    hides = graph.operator_of_node[use.node];
+    if (hides < 0) return -1;
+    const Operator& op = graph.operators[hides];
+    const bool is_input = std::find(op.inputs.begin(), op.inputs.end(), id) != op.inputs.end();
+    if (op.nodes.size() == 1 || is_input) return -1;
+  }
+  return hides;
+}
+
 }  // namespace
 
 ParameterSource parameter_source(const Graph& graph, TensorId input) {
-  std::vector<std::vector<std::int64_t>> permutations;
+  std::vector<int> chain;  // from the operator up to the tensor
   while (input != kAbsent && !graph.tensor(input).is_static) {
     const int producer = graph.tensor(input).producer;
-    if (producer < 0) return {};
-    const Node& node = graph.node(producer);
-    if (node.op_type == "Transpose") {
-      const auto perm = node.attributes.find("perm");
-      permutations.push_back(perm == node.attributes.end() ? std::vector<std::int64_t>()
-                                                           : perm->second.ints);
-    } else if (node.op_type != "Identity") {
-      return {};
-    }
-    input = node.inputs[0];
+    if (producer < 0 || !hands_weights_on(graph, graph.node(producer))) return {};
+    chain.push_back(producer);
+    input = graph.node(producer).inputs[0];
   }
   if (input == kAbsent || !is_quantizable_type(graph.tensor(input).type)) return {};
 
-  ParameterSource source;
-  source.tensor = input;
-  source.axis_of.resize(graph.tensor(input).shape.value().size());
+  ParameterSource source{.tensor = input, .axis_of = {}};
+  Shape shape = graph.tensor(input).shape.value();
+  source.axis_of.resize(shape.size());
   std::iota(source.axis_of.begin(), source.axis_of.end(), 0);
-  for (auto perm = permutations.rbegin(); perm != permutations.rend(); ++perm) {
-    std::vector<int> moved(source.axis_of.rbegin(),
-                           source.axis_of.rend());  // Transpose reverses by default
-    for (std::size_t axis = 0; axis < perm->size(); ++axis)
-      moved[axis] = source.axis_of[(*perm)[axis]];
-    source.axis_of = std::move(moved);
+  for (auto id = chain.rbegin(); id != chain.rend(); ++id) {
+    const Node& node = graph.node(*id);
+    if (node.op_type == "Transpose") {
+      transpose(node, shape, source.axis_of);
+    } else if (regroups_axes(node)) {
+      reshape(inferred_sizes(graph, node.outputs[0]).value(), shape, source.axis_of);
+    }
   }
   return source;
 }
@@ -149,6 +219,15 @@ OperatorGraph build_operators(const Graph& graph, const std::vector<FusionPass>&
     }
     result.axes.push_back(attach_parameters(graph, op));
     result.operators.push_back(std::move(op));
+  }
+  if (std::find(passes.begin(), passes.end(), FusionPass::kMatmulAdd) != passes.end()) {
+    for (const LooseMatmulAdd& pair : find_loose_matmul_add(graph))
+      result.operators[result.operator_of_node[pair.matmul]].added_bias = pair.bias;
+  }
+  for (TensorId t = 0; t < static_cast<TensorId>(graph.tensors().size()); ++t) {
+    const TensorInfo& info = graph.tensor(t);
+    if (info.is_static && !info.is_output)
+      result.inner_of[t] = operator_that_hides(result, info, t);
   }
   return result;
 }

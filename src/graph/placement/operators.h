@@ -11,13 +11,13 @@ namespace bitsweep::graph {
 /// A static tensor that is an operator's parameter.
 struct ParameterSource {
   TensorId tensor = kAbsent;
-  /// For each axis of the operator's input, the axis of `tensor` that holds it: transposes on the
-  /// way are followed.
+  /// For each axis of the operator's input, the axis of `tensor` that holds it, or -1: what turns
+  /// and regroups axes on the way is followed.
   std::vector<int> axis_of;
 };
 
-/// The static tensor behind an operator's input, looking through Identity and Transpose; tensor
-/// kAbsent if none.
+/// The static tensor behind an operator's input, looking through Identity, Transpose, casts between
+/// floating-point types, and Reshape and the like where the shape is known; tensor kAbsent if none.
 ParameterSource parameter_source(const Graph& graph, TensorId input);
 
 /// Axes that per-channel and blockwise quantization of a parameter use; -1: none.

@@ -58,6 +58,15 @@ TEST(Parameters, AreFoundBehindTransposeAndIdentity) {
   EXPECT_EQ(axes_of(placed, "v"), (Axes{1, 0}));
 }
 
+TEST(Parameters, BehindTransposeAreSetByTheRuleOfTheirKind) {
+  ModelBuilder m;
+  m.input("x", {2, 4}).output("y").random("w", {3, 4});
+  m.node("t = Transpose(w) {perm: [1, 0]}").node("y = MatMul(x, t)");
+  const Placed p(
+      m, {.rules = R"({"extends": "default", "params": {"weight": {"is_symmetric": "False"}}})"});
+  EXPECT_FALSE(p.site("w").symmetric);
+}
+
 TEST(Parameters, WeightBehindOtherOperatorsIsAnActivation) {
   ModelBuilder m;
   m.input("x", {1, 4}).output("y").random("w", {24}).ints("s", {2}, {4, 6});

@@ -76,6 +76,25 @@ ModelBuilder norm(const std::string& in, const std::string& square,
   return m;
 }
 
+TEST(LayerNormalization, HidesItsConstantsHoweverTheyAreWritten) {
+  for (const bool as_nodes : {false, true}) {
+    ModelBuilder m;
+    m.opset(18).input("x", {2, 8}).output("y").random("w", {8}).ints("axes", {1}, {-1});
+    if (as_nodes) {
+      m.constant("two", testing::tensor({}, std::vector<float>{2}))
+          .constant("eps", testing::tensor({}, std::vector<float>{1e-5F}));
+    } else {
+      m.floats("two", {}, {2}).floats("eps", {}, {1e-5F});
+    }
+    m.node("m = ReduceMean(x, axes)").node("d = Sub(x, m)").node("q = Pow(d, two)");
+    m.node("v = ReduceMean(q, axes)").node("e = Add(v, eps)").node("s = Sqrt(e)");
+    m.node("n = Div(d, s)").node("y = Mul(w, n)");
+    const Placed p = placed(m, "LayerNormalization");
+    EXPECT_THAT(p.names(), ElementsAre("w", "x", "y"));
+    EXPECT_THAT(p.skipped("eps"), HasSubstr("read as one LayerNormalization"));
+  }
+}
+
 TEST(LayerNormalization, IsFoundInEverySpelling) {
   const std::vector<std::vector<std::string>> divisions = {{"n = Div(d, s)"},
                                                            {"r = Reciprocal(s)", "n = Mul(d, r)"},
