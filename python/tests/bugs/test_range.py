@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bitsweep
-from situations import SCHEMES, build, node, normal, rows, samples, simulate
+from situations import PER_CHANNEL, SCHEMES, build, node, normal, rows, samples, simulate
 
 
 # G16: nothing but zeros
@@ -67,3 +67,41 @@ def test_symmetric_codes_have_their_zero_in_the_middle(bits):
     assert encoding.offset == -(2 ** (bits - 1))
     zeros = np.zeros((1, 5), np.float32)
     assert not sim.qc_quantize_op_dict["x"].quantize_dequantize(zeros).any()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "weight", "bias", "channels"),
+    [
+        # A product that is no Gemm, and an Add: the target runs them together.
+        (["MatMul", "Add"], (1, 4, 3), (3,), 3),
+        (["MatMul", "Add"], (4, 3), (3,), 3),
+        # What is broadcast reaches every channel.
+        (["Gemm"], (4, 3), (1,), 3),
+        (["Gemm"], (4, 3), (2, 3), 3),
+        (["Gemm"], (4, 3), (2, 1), 3),
+    ],
+    ids=str,
+)
+def test_weight_scales_hold_biases_of_every_shape(nodes, weight, bias, channels):
+    rank = len(weight)
+    rows_shape = (1,) * (rank - 2) + (2, 4)
+    values = np.full(bias, 1e4, np.float32)
+    body = (
+        [node("Gemm", ["x", "w", "b"], ["y"])]
+        if nodes == ["Gemm"]
+        else [node("MatMul", ["x", "w"], ["p"]), node("Add", ["p", "b"], ["y"])]
+    )
+    model = build(body, {"x": rows_shape}, {"w": normal(*weight) * np.float32(1e-3), "b": values})
+    sim = simulate(
+        model,
+        [{"x": normal(*rows_shape) * np.float32(1e-3)}],
+        config_file=PER_CHANNEL,
+        param_type="int16",
+        activation_type="int16",
+    )
+    step = sim.qc_quantize_op_dict["x"].get_encodings()[0].delta
+    scales = [e.delta for e in sim.qc_quantize_op_dict["w"].get_encodings()]
+    assert len(scales) == channels
+    for scale in scales:
+        assert 1e4 / (step * scale) <= 2**31
+    assert "fits 32 bits" in rows(sim)["w"].reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from situations import build, node, normal, rows, samples, simulate
@@ -70,3 +71,89 @@ def test_a_weight_read_by_a_scan_body_and_outside():
     )
     sim = simulate(model, samples(x0=[1, 4], steps=[5, 1, 4]))
     assert rows(sim)["W"].status == "quantized"
+
+
+# Every kind of body, nested ones too: it runs, the outer weights stay, each tensor inside is listed
+def scalar(name: str, element: int) -> Any:
+    return helper.make_tensor_value_info(name, element, [])
+
+
+def loop(nodes: list, carried: str, made: str, weights: dict | None = None) -> Any:
+    body = helper.make_graph(
+        [*nodes, node("Identity", ["go"], ["go_on"])],
+        "loop",
+        [
+            scalar("i", TensorProto.INT64),
+            scalar("go", TensorProto.BOOL),
+            helper.make_tensor_value_info(carried, TensorProto.FLOAT, [2, 4]),
+        ],
+        [
+            scalar("go_on", TensorProto.BOOL),
+            helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 4]),
+        ],
+        [numpy_helper.from_array(value, name) for name, value in (weights or {}).items()],
+    )
+    return node("Loop", ["three", "yes", "x"], ["looped"], body=body, name="loop")
+
+
+def choice(name: str, nodes: list, made: str) -> Any:
+    out = [helper.make_tensor_value_info(made, TensorProto.FLOAT, [2, 4])]
+    then = helper.make_graph(nodes, f"{name}.then", [], out)
+    other = helper.make_graph([node("Identity", ["x"], [f"{made}.else"])], f"{name}.else", [], [
+        helper.make_tensor_value_info(f"{made}.else", TensorProto.FLOAT, [2, 4])
+    ])  # fmt: skip
+    return node("If", ["yes"], [f"{made}.chosen"], then_branch=then, else_branch=other, name=name)
+
+
+def loop_with_own_weights():
+    return loop([node("MatMul", ["s", "V"], ["r"])], "s", "r", {"V": normal(4, 4) * 0.3}), [
+        "V",
+        "r",
+    ]
+
+
+def loop_with_outer_weights():
+    return loop([node("MatMul", ["s", "W"], ["m"]), node("Tanh", ["m"], ["r"])], "s", "r"), [
+        "m",
+        "r",
+    ]
+
+
+def if_inside_loop():
+    inner = choice("inner", [node("MatMul", ["s", "W"], ["deep"])], "deep")
+    return loop([inner, node("Tanh", ["deep.chosen"], ["r"])], "s", "r"), ["deep", "r"]
+
+
+def constant_inside_loop():
+    value = numpy_helper.from_array(np.full((4,), 0.5, np.float32))
+    nodes = [node("Constant", [], ["half"], value=value), node("Mul", ["s", "half"], ["r"])]
+    return loop(nodes, "s", "r"), ["half", "r"]
+
+
+@pytest.mark.parametrize(
+    "make", [loop_with_own_weights, loop_with_outer_weights, if_inside_loop, constant_inside_loop]
+)
+@pytest.mark.parametrize("opset", [11, 13, 21])
+def test_every_tensor_in_a_body_is_listed_and_outer_weights_stay(make, opset):
+    body, inside = make()
+    model = build(
+        [
+            node("MatMul", ["x", "W"], ["m0"]),
+            body,
+            node("Add", ["looped", "m0"], ["sum"]),
+            node("Reshape", ["sum", "shape"], ["y"]),
+        ],
+        {"x": [2, 4]},
+        {
+            "W": normal(4, 4) * 0.3,
+            "three": np.array(3),
+            "yes": np.array(True),
+            "shape": np.array([2, 4]),
+        },
+        opset=opset,
+    )
+    listed = rows(simulate(model, samples(x=[2, 4])))
+    assert listed["W"].status == "quantized"
+    for tensor in inside:
+        assert listed[tensor].status == "float"
+        assert "inside the body" in listed[tensor].reason
