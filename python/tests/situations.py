@@ -36,7 +36,9 @@ def build(
     opset: int = 17,
     input_types: Mapping[str, int] | None = None,
     imports: Sequence[Any] = (),
+    functions: Sequence[Any] = (),
     output_type: int = TensorProto.FLOAT,
+    output_shape: Sequence[int] | None = None,
     checked: bool = True,
 ) -> onnx.ModelProto:
     types = input_types or {}
@@ -51,12 +53,16 @@ def build(
         [numpy_helper.from_array(value, n) for n, value in weights.items()],
     )
     model = helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", opset), *imports], ir_version=8
+        graph,
+        opset_imports=[helper.make_opsetid("", opset), *imports],
+        ir_version=8,
+        functions=functions,
     )
     model = onnx.shape_inference.infer_shapes(model)
     for output in model.graph.output:
-        if not output.HasField("type"):
-            output.type.tensor_type.elem_type = output_type
+        if not output.type.tensor_type.elem_type:  # behind an operator that ONNX does not know
+            known = helper.make_tensor_value_info(output.name, output_type, output_shape)
+            output.CopyFrom(known)
     if checked:  # the situation has to be a valid one
         onnx.checker.check_model(model)
         float_session(model)

@@ -6,7 +6,7 @@ import pytest
 from onnx import helper
 
 from bitsweep.errors import Error
-from situations import build, node, normal, samples, simulate
+from situations import build, node, normal, rows, samples, simulate
 
 
 # G32
@@ -25,3 +25,59 @@ def test_an_unknown_operator_is_named_with_its_domain():
     with pytest.raises(Error) as refused:
         simulate(model, samples(x=[1, 3, 8, 8]))
     assert all(word in str(refused.value) for word in ("Foo", "my.domain", "foo"))
+
+
+# Contributed operators of the runtime run, their tensors are quantized or listed
+@pytest.mark.parametrize(
+    ("layer", "weights"),
+    [
+        (node("Gelu", ["h"], ["c"], domain="com.microsoft"), {}),
+        (node("FastGelu", ["h"], ["c"], domain="com.microsoft"), {}),
+        (node("BiasGelu", ["h", "b"], ["c"], domain="com.microsoft"), {"b": (8,)}),
+        (node("QuickGelu", ["h"], ["c"], domain="com.microsoft"), {}),
+        (node("FusedMatMul", ["h", "W2"], ["c"], domain="com.microsoft"), {"W2": (8, 8)}),
+        (
+            node("SkipLayerNormalization", ["h", "x2", "g", "b"], ["c"], domain="com.microsoft"),
+            {"g": (8,), "b": (8,), "x2": (1, 4, 8)},
+        ),
+    ],
+    ids=lambda v: getattr(v, "op_type", None),
+)
+def test_contributed_operators_run(layer, weights):
+    model = build(
+        [node("MatMul", ["x", "W"], ["h"]), layer, node("Relu", ["c"], ["y"])],
+        {"x": [1, 4, 8]},
+        {
+            "W": normal(8, 8),
+            **{n: normal(*shape) for n, shape in weights.items()},
+        },
+        imports=[helper.make_opsetid("com.microsoft", 1)],
+        output_shape=[1, 4, 8],
+    )
+    sim = simulate(model, samples(x=[1, 4, 8]))
+    report = rows(sim)
+    for tensor in ("x", "W", "h", "c", "y", *weights):
+        assert report[tensor].reason, tensor
+    assert report["c"].status in ("quantized", "tied")
+
+
+def test_a_function_of_the_model_is_read_node_by_node():
+    function = helper.make_function(
+        "my.functions", "Twice", ["a", "w"], ["r"],
+        [node("MatMul", ["a", "w"], ["t"]), node("Tanh", ["t"], ["r"])],
+        [helper.make_opsetid("", 17)],
+    )  # fmt: skip
+    model = build(
+        [
+            node("Twice", ["x", "W"], ["h"], domain="my.functions", name="first"),
+            node("Twice", ["h", "W"], ["y"], domain="my.functions", name="second"),
+        ],
+        {"x": [2, 4]},
+        {"W": normal(4, 4)},
+        imports=[helper.make_opsetid("my.functions", 1)],
+        functions=[function],
+    )
+    sim = simulate(model, samples(x=[2, 4]))
+    assert [op.type for op in sim.operators] == ["MatMul", "Tanh"] * 2
+    assert sim.param_names == ["W"]
+    assert rows(sim)["h"].status == "quantized"

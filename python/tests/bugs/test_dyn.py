@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import bitsweep
 from bitsweep.errors import Error
-from situations import build, node, normal, samples, simulate
+from situations import SCHEMES, build, node, normal, samples, simulate
 
 
 # G23
@@ -53,3 +54,37 @@ def test_an_empty_past_is_skipped_in_the_statistics(lengths):
     assert np.isfinite(sim.session.run(None, feeds[-1])[0]).all()
     with_values = {"past": normal(1, 2, 3, 4), "k": feeds[0]["k"], "q": feeds[0]["q"]}
     assert np.isfinite(sim.session.run(None, with_values)[0]).all()
+
+
+# Zero-size tensors anywhere, under every scheme
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_batches_without_a_single_value_add_nothing(scheme):
+    model = build([node("MatMul", ["x", "W"], ["y"])], {"x": ["n", 4]}, {"W": normal(4, 3)})
+    full = samples(2, x=[3, 4])
+    empty = {"x": np.zeros((0, 4), np.float32)}
+    ranges = []
+    for feeds in (full, [full[0], empty, full[1]]):
+        sim = simulate(model, feeds, quant_scheme=scheme)
+        ranges.append([sim.qc_quantize_op_dict[t].get_encodings()[0].max for t in ("x", "y")])
+    assert ranges[0] == ranges[1]
+    assert sim.session.run(None, empty)[0].shape == (0, 3)
+
+
+# One histogram, however the samples come in batches
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_growing_histograms_do_not_depend_on_batches_or_their_order(scheme):
+    model = build([node("MatMul", ["x", "W"], ["y"])], {"x": ["n", 8]}, {"W": normal(8, 8)})
+    x = normal(48, 8) * np.linspace(0.1, 5, 48, dtype=np.float32)[:, np.newaxis]
+    found = []
+    for sizes in ([48], [1] * 48, [5, 40, 3]):
+        parts = np.split(x, np.cumsum(sizes)[:-1])
+        sim = bitsweep.QuantizationSimModel(model, quant_scheme=scheme)
+        sim.set_histogram_support("growing")
+        sim.compute_encodings([{"x": part} for part in parts])
+        (encoding,) = sim.qc_quantize_op_dict["x"].get_encodings()
+        found.append((encoding.min, encoding.max))
+    reach = np.abs(x).max()
+    for low, high in found[1:]:
+        # A histogram that has grown may keep a value in another bucket: of 2048 at the least.
+        assert abs(low - found[0][0]) <= reach / 128
+        assert abs(high - found[0][1]) <= reach / 128

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from ml_dtypes import bfloat16
 from onnx import TensorProto
 
-from situations import build, node, normal, rows, simulate
+from situations import build, node, normal, rows, samples, simulate
 
 
 # G14
@@ -37,3 +38,70 @@ def test_bfloat16_initializers_are_read_as_numbers():
     feeds = [{"x": np.ones((1, 4), np.float32)}]
     sim = simulate(model, feeds)
     np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], [values], atol=3 / 255 * 2)
+
+
+# Models that are half or bfloat16 all through: types, widths and outputs stay
+@pytest.mark.parametrize("bits", [4, 8, 16])
+@pytest.mark.parametrize(("dtype", "element"), [
+    (np.float16, TensorProto.FLOAT16), (np.float32, TensorProto.FLOAT),
+])  # fmt: skip
+@pytest.mark.parametrize(
+    ("layer", "weights", "x"),
+    [
+        (node("Conv", ["x", "W", "b"], ["h"]), {"W": (4, 3, 3, 3), "b": (4,)}, (1, 3, 8, 8)),
+        (node("ConvTranspose", ["x", "W"], ["h"]), {"W": (3, 4, 2, 2)}, (1, 3, 4, 4)),
+        (node("Gemm", ["x", "W", "b"], ["h"]), {"W": (8, 4), "b": (4,)}, (2, 8)),
+        (node("MatMul", ["x", "W"], ["h"]), {"W": (8, 4)}, (2, 3, 8)),
+        (node("LayerNormalization", ["x", "W", "b"], ["h"]), {"W": (8,), "b": (8,)}, (2, 8)),
+        (node("Mul", ["x", "W"], ["h"]), {"W": (8,)}, (2, 8)),
+        (node("PRelu", ["x", "W"], ["h"]), {"W": (8,)}, (2, 8)),
+    ],
+    ids=lambda v: getattr(v, "op_type", None),
+)
+def test_every_layer_keeps_the_type_of_its_model(layer, weights, x, dtype, element, bits):
+    model = build(
+        [layer, node("Relu", ["h"], ["y"])],
+        {"x": x},
+        {n: (normal(*shape) * 0.5).astype(dtype) for n, shape in weights.items()},
+        opset=19,
+        input_types={"x": element},
+        output_type=element,
+    )
+    feeds = [{"x": normal(*x).astype(dtype)} for _ in range(2)]
+    sim = simulate(model, feeds, param_type=f"int{bits}", activation_type=f"int{bits}")
+    assert sim.session.run(None, feeds[0])[0].dtype == dtype
+    report = rows(sim)
+    assert all(report[t].status in ("quantized", "tied") for t in ("x", "W", "y"))
+
+
+def test_bfloat16_inside_a_float_model_is_quantized_as_numbers():
+    weight = normal(4, 3).astype(bfloat16)
+    model = build(
+        [
+            node("Cast", ["x"], ["xb"], to=TensorProto.BFLOAT16),
+            node("Cast", ["w"], ["wf"], to=TensorProto.FLOAT),
+            node("Cast", ["xb"], ["xf"], to=TensorProto.FLOAT),
+            node("MatMul", ["xf", "wf"], ["y"]),
+        ],
+        {"x": [2, 4]},
+        {"w": weight},
+    )
+    sim = simulate(model, samples(x=[2, 4]))
+    (encoding,) = sim.qc_quantize_op_dict["w"].get_encodings()[:1]
+    largest = np.abs(weight.astype(np.float32)).max()
+    assert encoding.max <= largest * 1.01
+    assert rows(sim)["w"].status == "quantized"
+
+
+def test_double_tensors_stay_as_they_are_and_are_listed():
+    model = build(
+        [node("MatMul", ["x", "W"], ["y"]), node("Cast", ["y"], ["z"], to=TensorProto.FLOAT)],
+        {"x": [2, 4]},
+        {"W": normal(4, 3).astype(np.float64)},
+        ["y", "z"],
+        input_types={"x": TensorProto.DOUBLE},
+        output_type=TensorProto.DOUBLE,
+    )
+    sim = simulate(model, [{"x": normal(2, 4).astype(np.float64)}])
+    for tensor in ("x", "W", "y"):
+        assert rows(sim)[tensor].reason == "no quantizer for float64 values"

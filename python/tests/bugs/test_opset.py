@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import onnx
 import pytest
 from onnx import helper
 
@@ -34,3 +35,34 @@ def test_imports_of_other_domains_do_not_disturb():
         imports=[helper.make_opsetid("ai.onnx.ml", 2)],
     )
     simulate(model, samples(x=[1, 8]))
+
+
+# From the oldest operator set to the newest that the runtime has: the same placement and numbers
+NEWEST = min(onnx.defs.onnx_opset_version(), 23)
+
+
+@pytest.mark.parametrize("rules", ["default", "htp_v81", "enpu_v7", "ort_cpu", "tensorrt"])
+def test_every_operator_set_gives_the_same_encodings(rules):
+    weights = {"W": normal(4, 3, 3, 3), "b": normal(4), "V": normal(4, 2)}
+    feeds = samples(x=[1, 3, 8, 8])
+    found = {}
+    for opset in range(7, NEWEST + 1):
+        model = build(
+            [
+                node("Conv", ["x", "W", "b"], ["c"]),
+                node("Relu", ["c"], ["r"]),
+                node("GlobalAveragePool", ["r"], ["g"]),
+                node("Flatten", ["g"], ["f"], axis=1),
+                node("MatMul", ["f", "V"], ["m"]),
+                node("Softmax", ["m"], ["y"], axis=1),
+            ],
+            {"x": [1, 3, 8, 8]},
+            weights,
+            opset=opset,
+        )
+        sim = simulate(model, feeds, config_file=rules)
+        found[opset] = {
+            name: [(e.delta, e.offset, e.bw) for e in q.get_encodings() or ()]
+            for name, q in sim.qc_quantize_op_dict.items()
+        }
+    assert all(encodings == found[7] for encodings in found.values())
