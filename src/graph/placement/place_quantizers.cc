@@ -16,7 +16,7 @@ void reject_quantized_model(const Graph& graph) {
       throw Error(ErrorCode::kInvalidModel, "placement",
                   fmt::format("the model is quantized already: it has a {} (\"{}\")", node.op_type,
                               node.name),
-                  "start from the float model");
+                  "start from the float model, or take its quantizers over with from_onnx_qdq");
     }
   }
 }
