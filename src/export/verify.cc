@@ -245,12 +245,11 @@ class Verifier {
   void note_nan() {
     if (broken_outputs_.empty()) return;
     const std::string begin = exporting::first_nan(simulation_, broken_);
-    result_.notes.push_back(
-        fmt::format("the simulation computes NaN in \"{}\" where the float model does not{}{}; "
-                    "give that tensor "
-                    "more bits or leave it in float; QuantizeLinear hides it, since NaN becomes "
-                    "the lowest code",
-                    fmt::join(broken_outputs_, "\", \""), begin.empty() ? "" : ": ", begin));
+    result_.notes.push_back(fmt::format(
+        "the simulation computes NaN in \"{}\" where the float model does not{}{}; "
+        "give what it is computed from more bits or leave that in float; QuantizeLinear "
+        "hides it, since NaN becomes the lowest code",
+        fmt::join(broken_outputs_, "\", \""), begin.empty() ? "" : ": ", begin));
   }
 
   // The plain simulation runs with the operator set of the file, whose operators may round in
