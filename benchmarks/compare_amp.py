@@ -5,8 +5,8 @@
 Both get the same model, calibration and search samples, groups and candidates. The reference runs its brute-force
 search without a limit (its whole curve), and its default search for one quality. All configurations are then set in
 one and the same simulation, calibrated, and measured on test samples that no search saw; costs count every product.
-Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by what
-that side measured itself, with a paired bootstrap interval over the test samples; then the area under both curves and
+Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by what that
+side measured itself, with a paired bootstrap interval over the test samples; then the area under both curves and
 the CPU times. `--answers` keeps the reference's answers, so that a second run only repeats bitsweep's side.
 """
 
@@ -167,7 +167,7 @@ def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> No
     peer = reference.ask(None)
 
     judge = Judge(path, calibration, test)
-    ours = [judge.measure(bits_of(result, p), p.measured_db) for p in result.frontier]
+    ours = [judge.measure(bits_of(result, p), p.expected_db) for p in result.frontier]
     # The reference starts from its best candidate everywhere, the one with the most bits here.
     weight, activation = max(widths, key=lambda w: w[0] * w[1])
     params = set(judge.sim.param_names)

@@ -89,13 +89,16 @@ struct MixPoint {
   std::vector<double> costs;  ///< in order of mix_costs()
   double predicted_db = 0.0;  ///< as of the last correction before it was measured
   double measured_db = 0.0;   ///< on the search samples
+  /// On other samples: measured, moved to the prediction as far as the samples disagree about the
+  /// difference. The frontier is ordered by it.
+  double expected_db = 0.0;
 };
 
 struct MixResult {
   std::vector<QuantizerGroup> groups;  ///< merged where quantizers are shared or same_format asks
   std::optional<MixPoint> chosen;
   std::string infeasible;          ///< why nothing was chosen: "the minimum of bops is 0.52"
-  std::vector<MixPoint> frontier;  ///< cheapest first
+  std::vector<MixPoint> frontier;  ///< cheapest first; dearer ones are expected to be better
   std::optional<double> test_db;   ///< of the chosen configuration on samples that no step saw
   std::optional<double> gap;       ///< of the last solve, by its bound: (loss - bound) / loss
   bool optimal = false;            ///< that solve was proven optimal

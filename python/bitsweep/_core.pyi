@@ -1194,6 +1194,9 @@ class MixPoint:
     @property
     def measured_db(self) -> float: ...
 
+    @property
+    def expected_db(self) -> float: ...
+
 class MixResult:
     """Outcome of bitsweep.mix."""
 

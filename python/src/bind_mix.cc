@@ -81,7 +81,8 @@ void bind_mix(nb::module_& m) {
       .def_ro("by_group", &MixPoint::by_group)
       .def_ro("costs", &MixPoint::costs)
       .def_ro("predicted_db", &MixPoint::predicted_db)
-      .def_ro("measured_db", &MixPoint::measured_db);
+      .def_ro("measured_db", &MixPoint::measured_db)
+      .def_ro("expected_db", &MixPoint::expected_db);
   nb::class_<MixResult>(m, "MixResult", "Outcome of bitsweep.mix.")
       .def_ro("groups", &MixResult::groups)
       .def_ro("chosen", &MixResult::chosen)

@@ -33,11 +33,11 @@ std::string types_text(const MixPoint& point) {
 }
 
 std::string csv(const MixResult& result) {
-  std::string text = "measured_sqnr_db,predicted_sqnr_db";
+  std::string text = "measured_sqnr_db,predicted_sqnr_db,expected_sqnr_db";
   for (const MixCostInfo& cost : mix_costs()) text += "," + cost.name;
   text += "\n";
   for (const MixPoint& point : result.frontier) {
-    text += fmt::format("{},{}", point.measured_db, point.predicted_db);
+    text += fmt::format("{},{},{}", point.measured_db, point.predicted_db, point.expected_db);
     for (const double cost : point.costs) text += fmt::format(",{}", cost);
     text += "\n";
   }
@@ -48,7 +48,9 @@ std::string json(const MixResult& result) {
   using Json = nlohmann::ordered_json;
   Json points = Json::array();
   for (const MixPoint& point : result.frontier) {
-    Json row{{"measured_sqnr_db", point.measured_db}, {"predicted_sqnr_db", point.predicted_db}};
+    Json row{{"measured_sqnr_db", point.measured_db},
+             {"predicted_sqnr_db", point.predicted_db},
+             {"expected_sqnr_db", point.expected_db}};
     for (std::size_t i = 0; i < point.costs.size(); ++i) row[mix_costs()[i].name] = point.costs[i];
     for (std::size_t g = 0; g < point.by_group.size(); ++g) {
       const QuantizerGroup& group = result.groups[g];

@@ -30,62 +30,101 @@ std::vector<double> solve(std::vector<double> matrix, std::vector<double> right)
 /// Losses as shares of what was measured, or the worst mix would decide everything.
 class Regression {
  public:
-  Regression(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured)
-      : problem_(problem), measured_(measured), covariance_(measured.size() * measured.size()) {
-    const std::size_t n = measured.size();
-    for (std::size_t m = 0; m < n; ++m) {
-      for (std::size_t k = 0; k <= m; ++k) {
-        double sum = 0.0;
-        for (std::size_t g = 0; g < problem.loss.size(); ++g) {
-          const double loss = problem.loss[g][chosen(m, g)];
-          if (chosen(m, g) == chosen(k, g)) sum += loss * loss;
-        }
-        covariance_[m * n + k] = covariance_[k * n + m] = sum / (unit(m) * unit(k));
-      }
+  Regression(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured, double chance)
+      : problem_(problem), measured_(measured), chance_(chance) {
+    BudgetProblem alone;
+    alone.loss = problem.loss;
+    for (const MeasuredMix& mix : measured) {
+      alone_.push_back(loss_of(alone, mix.choices));
+      together_.push_back(loss_of(problem, mix.choices) - alone_.back());
     }
-    // A hundredth: what one more sample would change; keeps equal configurations solvable.
-    constexpr double kNoise = 1e-4;
-    for (std::size_t m = 0; m < n; ++m) covariance_[m * n + m] += kNoise;
+    for (const auto& losses : problem.loss) {
+      least_.push_back(*std::min_element(losses.begin(), losses.end()));
+      common_ += least_.back() * least_.back();
+    }
   }
 
   std::size_t chosen(std::size_t m, std::size_t g) const {
     return static_cast<std::size_t>(measured_[m].choices[g]);
   }
+  /// What a choice loses beyond the best one of its group.
+  double extra(std::size_t g, std::size_t choice) const {
+    return problem_.loss[g][choice] - least_[g];
+  }
   double unit(std::size_t m) const { return std::max(measured_[m].loss, 1e-12); }
 
-  /// What is left to explain when this share of the interactions holds.
-  std::vector<double> differences(double share) const {
-    BudgetProblem additive;
-    additive.loss = problem_.loss;
-    std::vector<double> result;
+  /// The factor of all losses that explains what was measured best when this share of the
+  /// interactions holds.
+  double level(double share) const {
+    // A single run says little about all others.
+    constexpr double kPrior = 1.0;
+    double product = kPrior;
+    double square = kPrior;
     for (std::size_t m = 0; m < measured_.size(); ++m) {
-      const double whole = loss_of(problem_, measured_[m].choices);
-      const double alone = loss_of(additive, measured_[m].choices);
-      result.push_back((measured_[m].loss - alone - share * (whole - alone)) / unit(m));
+      const double p = predicted(m, share);
+      product += p * measured_[m].loss / (unit(m) * unit(m));
+      square += p * p / (unit(m) * unit(m));
     }
-    return result;
+    return std::max(product / square, 1e-3);
   }
 
-  std::vector<double> weights(double share) const { return solve(covariance_, differences(share)); }
+  /// By measured configuration: how much of its terms' squares to add to them.
+  std::vector<double> weights(double share) const {
+    const double factor = level(share);
+    return solve(covariance(factor), differences(share, factor));
+  }
 
   /// Sum of the squared errors of each configuration predicted from all others.
   double error_left_out(double share) const {
     const std::size_t n = measured_.size();
-    const std::vector<double> weight = weights(share);
+    const double factor = level(share);
+    const std::vector<double> matrix = covariance(factor);
+    const std::vector<double> weight = solve(matrix, differences(share, factor));
     double sum = 0.0;
     for (std::size_t m = 0; m < n; ++m) {
       std::vector<double> one(n, 0.0);
       one[m] = 1.0;
-      const double error = weight[m] / solve(covariance_, one)[m];
+      const double error = weight[m] / solve(matrix, one)[m];
       sum += error * error;
     }
     return sum;
   }
 
  private:
+  double predicted(std::size_t m, double share) const { return alone_[m] + share * together_[m]; }
+
+  /// What is left to explain.
+  std::vector<double> differences(double share, double factor) const {
+    std::vector<double> result;
+    for (std::size_t m = 0; m < measured_.size(); ++m)
+      result.push_back((measured_[m].loss - factor * predicted(m, share)) / unit(m));
+    return result;
+  }
+
+  std::vector<double> covariance(double factor) const {
+    const std::size_t n = measured_.size();
+    std::vector<double> matrix(n * n);
+    for (std::size_t m = 0; m < n; ++m) {
+      for (std::size_t k = 0; k <= m; ++k) {
+        double sum = common_;
+        for (std::size_t g = 0; g < problem_.loss.size(); ++g) {
+          const double loss = extra(g, chosen(m, g));
+          if (chosen(m, g) == chosen(k, g)) sum += loss * loss;
+        }
+        matrix[m * n + k] = matrix[k * n + m] = factor * factor * sum / (unit(m) * unit(k));
+      }
+      matrix[m * n + m] += chance_;
+    }
+    return matrix;
+  }
+
   const BudgetProblem& problem_;
   const std::vector<MeasuredMix>& measured_;
-  std::vector<double> covariance_;
+  double chance_;
+  std::vector<double> alone_;     // by measured configuration: sum of its losses
+  std::vector<double> together_;  // and of its interactions
+  std::vector<double> least_;     // by group
+  double common_ = 0.0;           // sum of their squares
 };
 
 /// 1 unless the measured configurations say otherwise.
@@ -106,18 +145,21 @@ double share_of_interactions(const BudgetProblem& problem, const Regression& reg
 
 }  // namespace
 
-BudgetProblem corrected(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured) {
+BudgetProblem corrected(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured,
+                        double chance) {
   BudgetProblem result = problem;
   if (measured.empty()) return result;
-  const Regression regression(problem, measured);
+  const Regression regression(problem, measured, chance);
   const double share = share_of_interactions(problem, regression, measured.size());
-  for (double& value : result.interactions) value *= share;
+  const double level = regression.level(share);
+  for (double& value : result.interactions) value *= level * share;
   const std::vector<double> weight = regression.weights(share);
   for (std::size_t g = 0; g < problem.loss.size(); ++g) {
+    for (double& loss : result.loss[g]) loss *= level;
     for (std::size_t m = 0; m < measured.size(); ++m) {
       const std::size_t c = regression.chosen(m, g);
-      const double loss = problem.loss[g][c];
-      result.loss[g][c] += loss * loss * weight[m] / regression.unit(m);
+      const double extra = level * regression.extra(g, c);
+      result.loss[g][c] += extra * extra * weight[m] / regression.unit(m);
     }
     // A choice is never better than no change at all.
     for (double& loss : result.loss[g]) loss = std::max(loss, 0.0);

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <thread>
 
+#include "allocate/mix/output_change.h"
 #include "base/parallel_for.h"
 #include "bitsweep/error.h"
-#include "simulate/cut_plan.h"
 #include "simulate/engine.h"
+#include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
 
 namespace bitsweep::allocate {
@@ -15,52 +16,9 @@ namespace {
 
 using simulate::State;
 
-// An output of more elements than this is folded to this length with random signs, which keeps
-// inner products up to 1 / sqrt(length) of the norms.
-constexpr std::size_t kSketchLength = 4096;
-
 // Raised when the numbers that are kept mean something else than before.
-constexpr std::string_view kChanges = "changes of the outputs 1";
+constexpr std::string_view kChanges = "changes of the outputs 2";
 constexpr std::string_view kEnergies = "energies of the outputs 1";
-
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31U);
-}
-
-/// Changes of the outputs of one state on one sample, as numbers one after the other: for each
-/// output its squared change, how many numbers follow, and the change itself, folded when long. A
-/// single NaN when the outputs are not finite.
-using Change = std::vector<double>;
-
-bool is_finite(const Change& change) { return change.size() != 1; }
-
-Change change_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& reference) {
-  Change change;
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const Tensor was =
-        is_quantizable_type(reference[o].type()) ? reference[o].to_float() : Tensor();
-    const std::size_t size = was.defined() ? was.floats().size() : 0;
-    const std::size_t length = std::min(size, kSketchLength);
-    const std::size_t head = change.size();
-    change.resize(head + 2 + length, 0.0);
-    change[head + 1] = static_cast<double>(length);
-    if (size == 0) continue;
-    const Tensor is = outputs[o].to_float();
-    const bool folded = size > kSketchLength;
-    for (std::size_t i = 0; i < size; ++i) {
-      const double d = static_cast<double>(is.floats()[i]) - was.floats()[i];
-      if (!std::isfinite(d)) return {NAN};
-      change[head] += d * d;
-      const std::uint64_t hash = folded ? mixed(i) : i;
-      const double sign = folded && (hash >> 63U) != 0 ? -1.0 : 1.0;
-      change[head + 2 + hash % kSketchLength] += sign * d;
-    }
-  }
-  return change;
-}
 
 class Measurement {
  public:
@@ -179,21 +137,20 @@ class Measurement {
   }
 
   // Only when something has to run.
-  void plan() {
+  void plan(const Feed& feed) {
     if (planned_) return;
     planned_ = true;
     const std::int64_t memory = options_.max_memory_bytes > 0 ? options_.max_memory_bytes
                                                               : simulate::default_memory_bytes();
     engine_.set_memory_limit(static_cast<std::size_t>(memory));
-    engine_.set_plan(
-        simulate::plan_cuts(engine_, states_, {.num_samples = num_samples_, .memory_bytes = memory})
-            .engine);
+    simulate::set_exact_plan(engine_, states_, feed,
+                             {.num_samples = num_samples_, .memory_bytes = memory}, num_threads());
   }
 
   void run_sample(const Feed& feed) {
     const journal::Key key = options_.kept->key_of(feed);
     std::shared_ptr<simulate::Sample> sample;
-    std::vector<Change> changes(offsets_.back());
+    std::vector<OutputChange> changes(offsets_.back());
     for (int c = 0; c < num_candidates_; ++c) {
       std::vector<Work> missing;
       for (const Work& work : work_of_candidate(c)) {
@@ -204,7 +161,7 @@ class Measurement {
         }
       }
       if (missing.empty()) continue;
-      plan();
+      plan(feed);
       if (sample == nullptr) sample = engine_.open_sample(feed);
       bank_.set_all(c);
       parallel_for(missing.size(), num_threads(), [&](std::size_t i) {
@@ -224,22 +181,15 @@ class Measurement {
                : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   }
 
-  void add(std::vector<Change> changes) {
+  void add(std::vector<OutputChange> changes) {
     const std::size_t n = changes.size();
     std::vector<std::vector<float>> values(n);  // in units of the outputs' energies
     for (std::size_t i = 0; i < n; ++i) {
-      const Change change = std::move(changes[i]);
-      if (!is_finite(change)) {
+      const OutputChange change = std::move(changes[i]);
+      if (is_finite(change)) {
+        squared_[i] += weighted(change, weights_, &values[i]);
+      } else {
         finite_[i] = 0;
-        continue;
-      }
-      std::size_t at = 0;
-      for (const double weight : weights_) {
-        squared_[i] += weight * weight * change[at];
-        const auto length = static_cast<std::size_t>(change[at + 1]);
-        at += 2;
-        for (const std::size_t end = at + length; at < end; ++at)
-          values[i].push_back(static_cast<float>(weight * change[at]));
       }
     }
     for (std::size_t i = 0; i < n; ++i) {

@@ -146,8 +146,9 @@ TEST(Mix, FrontierRisesAndEndsAtTheDearestConfiguration) {
   ASSERT_GE(r.frontier.size(), 4U);
   for (std::size_t i = 1; i < r.frontier.size(); ++i) {
     EXPECT_GT(r.frontier[i].costs[0], r.frontier[i - 1].costs[0]);
-    EXPECT_GT(r.frontier[i].measured_db, r.frontier[i - 1].measured_db);
+    EXPECT_GT(r.frontier[i].expected_db, r.frontier[i - 1].expected_db);
   }
+  EXPECT_GT(r.frontier.back().measured_db, r.frontier.front().measured_db + 3.0);
   EXPECT_LT(r.frontier.front().costs[0], 0.3);
 }
 

@@ -1,0 +1,75 @@
+#include "allocate/mix/mix_task.h"
+
+#include <algorithm>
+
+#include "allocate/mix/correction.h"
+#include "allocate/mix/quality.h"
+#include "bitsweep/error.h"
+
+namespace bitsweep::allocate {
+namespace {
+
+int cost_index(const std::string& name) {
+  const auto& costs = mix_costs();
+  std::string names;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (costs[i].name == name) return static_cast<int>(i);
+    names += (i == 0 ? "" : ", ") + costs[i].name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "mix", "no cost is named \"" + name + "\"",
+              "use one of: " + names);
+}
+
+}  // namespace
+
+MixTask::MixTask(const MixOptions& options, BudgetProblem base, WholeRuns& runs)
+    : options_(options), base_(std::move(base)), runs_(runs), cost_(cost_index(options.cost)) {
+  for (const MixTarget& target : options.targets) {
+    if (target.at_least) {
+      wanted_db_ = std::max(wanted_db_.value_or(target.value), target.value);
+    } else {
+      limits_.push_back({cost_index(target.name), target.value});
+    }
+  }
+}
+
+BudgetProblem MixTask::corrected() const {
+  std::vector<MeasuredMix> measured;
+  for (const WholeRun& run : runs_.all())
+    measured.push_back({run.choices, loss_of_db(run.measured_db)});
+  return allocate::corrected(base_, measured, runs_.chance());
+}
+
+BudgetOptions MixTask::without_bound() const {
+  BudgetOptions options = options_.budget;
+  options.bound = false;
+  return options;
+}
+
+double MixTask::price(const std::vector<int>& choices) const {
+  return cost_of(base_.costs[static_cast<std::size_t>(cost_)], choices);
+}
+
+bool MixTask::within_limits(const std::vector<int>& choices) const {
+  return std::all_of(limits_.begin(), limits_.end(), [&](const CostLimit& l) {
+    return cost_of(base_.costs[static_cast<std::size_t>(l.cost)], choices) <=
+           l.at_most * (1.0 + 1e-8);
+  });
+}
+
+const WholeRun& MixTask::measure(const std::vector<int>& choices, const BudgetProblem& problem) {
+  return runs_.measure(choices, db_of(loss_of(problem, choices)));
+}
+
+const WholeRun* MixTask::best() const {
+  const WholeRun* best = nullptr;
+  for (const WholeRun& run : runs_.all()) {
+    if (!within_limits(run.choices) || (wanted_db_ && run.measured_db < *wanted_db_)) continue;
+    const bool better = best == nullptr || (wanted_db_ ? price(run.choices) < price(best->choices)
+                                                       : run.measured_db > best->measured_db);
+    if (better) best = &run;
+  }
+  return best;
+}
+
+}  // namespace bitsweep::allocate

@@ -1,0 +1,144 @@
+#include "allocate/mix/whole_runs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "allocate/mix/quality.h"
+#include "bitsweep/error.h"
+#include "simulate/engine.h"
+
+namespace bitsweep::allocate {
+namespace {
+
+// Float outputs are kept up to this size; those of further samples are computed again.
+constexpr std::int64_t kMaxReferenceBytes = std::int64_t{256} << 20;
+// Raised when the numbers that are kept mean something else than before.
+constexpr const char* kSums = "sums of whole runs 1";
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// Every quantizer that is on.
+simulate::State whole_state(const Simulation& simulation) {
+  std::vector<const Quantizer*> quantizers;
+  for (const std::string& name : simulation.tensor_names()) {
+    const Quantizer* q = simulation.quantizer(name).get();
+    if (q->enabled()) quantizers.push_back(q);
+  }
+  return simulation.engine().sites_of(quantizers);
+}
+
+}  // namespace
+
+WholeRuns::WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
+                     KeptRuns& kept, SampleSource& search, const Tick& tick)
+    : simulation_(simulation),
+      bank_(bank),
+      groups_(groups),
+      kept_(kept),
+      search_(search),
+      tick_(tick),
+      metric_(make_metric("sqnr", {.max_db = kMaxDb})) {}
+
+void WholeRuns::set(const std::vector<int>& choices) {
+  std::vector<int> candidates;
+  for (std::size_t g = 0; g < choices.size(); ++g)
+    candidates.push_back(groups_.candidate_of[g][static_cast<std::size_t>(choices[g])]);
+  bank_.set(candidates);
+}
+
+const WholeRun* WholeRuns::find(const std::vector<int>& choices) const {
+  const auto it = std::find_if(runs_.begin(), runs_.end(),
+                               [&](const WholeRun& run) { return run.choices == choices; });
+  return it == runs_.end() ? nullptr : &*it;
+}
+
+const WholeRun& WholeRuns::measure(const std::vector<int>& choices, double predicted_db) {
+  if (const WholeRun* known = find(choices)) return *known;
+  set(choices);
+  const std::vector<Sums> samples = run(search_, true);
+  WholeRun result{.choices = choices,
+                  .predicted_db = predicted_db,
+                  .measured_db = score_of(samples, kNone),
+                  .expected_db = 0.0,
+                  .without_db = {}};
+  result.expected_db = result.measured_db;
+  for (std::size_t i = 0; samples.size() > 1 && i < samples.size(); ++i)
+    result.without_db.push_back(score_of(samples, i));
+  return runs_.emplace_back(std::move(result));
+}
+
+double WholeRuns::score(SampleSource& samples) { return score_of(run(samples, false), kNone); }
+
+double WholeRuns::score_of(const std::vector<Sums>& samples, std::size_t but) const {
+  const std::unique_ptr<MetricAccumulator> metric = metric_->fresh();
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (i != but) metric->merge(samples[i]);
+  }
+  return metric->score();
+}
+
+std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_references) {
+  const journal::Key state = kept_.keys_of(simulation_, {whole_state(simulation_)}).front();
+  samples.rewind();
+  std::vector<Sums> result;
+  Feed feed;
+  while (samples.next(&feed)) {
+    const journal::Key key = kept_.key_of(feed);
+    std::optional<Sums> sums = kept_.find(key, state, kSums);
+    if (!sums) {
+      const std::unique_ptr<MetricAccumulator> one = metric_->fresh();
+      one->add(*reference_of(feed, result.size(), keep_references), simulation_.run(feed));
+      sums = one->state();
+      kept_.keep(key, state, kSums, *sums);
+    }
+    result.push_back(std::move(*sums));
+    tick_("measure mixes", static_cast<std::int64_t>(result.size()), samples.size());
+  }
+  if (result.empty()) {
+    throw Error(ErrorCode::kInvalidData, "mix", "there is no sample to check the result with",
+                "give at least one");
+  }
+  return result;
+}
+
+std::shared_ptr<const MetricReference> WholeRuns::reference_of(const Feed& feed, std::size_t sample,
+                                                               bool keep) {
+  if (keep) {
+    if (const auto known = references_.find(sample); known != references_.end())
+      return known->second;
+  }
+  const std::vector<Tensor> outputs = simulation_.run_float(feed);
+  std::shared_ptr<const MetricReference> reference = metric_->prepare(outputs);
+  std::int64_t bytes = 0;
+  for (const Tensor& t : outputs) bytes += static_cast<std::int64_t>(t.size_bytes());
+  if (keep && reference_bytes_ + bytes <= kMaxReferenceBytes) {
+    references_[sample] = reference;
+    reference_bytes_ += bytes;
+  }
+  return reference;
+}
+
+double WholeRuns::chance() const {
+  // A hundredth of the loss is what nothing is known better than.
+  constexpr double kLeast = 1e-4;
+  if (runs_.size() < 2 || runs_.front().without_db.empty()) return kLeast;
+  const std::size_t n = runs_.front().without_db.size();
+  std::vector<double> mean(n, 0.0);
+  for (const WholeRun& run : runs_) {
+    for (std::size_t i = 0; i < n; ++i)
+      mean[i] += run.without_db[i] / static_cast<double>(runs_.size());
+  }
+  double sum = 0.0;
+  for (const WholeRun& run : runs_) {
+    double center = 0.0;
+    for (std::size_t i = 0; i < n; ++i)
+      center += (run.without_db[i] - mean[i]) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double d = kNepersPerDb * (run.without_db[i] - mean[i] - center);
+      sum += d * d;
+    }
+  }
+  const double samples = static_cast<double>(n);
+  return std::max(kLeast, (samples - 1.0) / samples * sum / static_cast<double>(runs_.size() - 1));
+}
+
+}  // namespace bitsweep::allocate

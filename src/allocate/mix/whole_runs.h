@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "allocate/mix/encoding_bank.h"
+#include "allocate/mix/kept_runs.h"
+#include "allocate/mix/mix_groups.h"
+#include "bitsweep/metric.h"
+#include "bitsweep/sample_source.h"
+#include "bitsweep/simulation.h"
+
+namespace bitsweep::allocate {
+
+/// A configuration that was run for real.
+struct WholeRun {
+  std::vector<int> choices;
+  double predicted_db = 0.0;  ///< by the problem that proposed it
+  double measured_db = 0.0;
+  double expected_db = 0.0;        ///< see MixPoint
+  std::vector<double> without_db;  ///< measured on all samples but one, for each
+};
+
+/// Runs whole configurations on the search samples, each once.
+class WholeRuns {
+ public:
+  WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups, KeptRuns& kept,
+            SampleSource& search, const Tick& tick);
+
+  /// Leaves the simulation in a configuration.
+  void set(const std::vector<int>& choices);
+  /// References stay valid.
+  const WholeRun& measure(const std::vector<int>& choices, double predicted_db);
+  /// Null when it was not run.
+  const WholeRun* find(const std::vector<int>& choices) const;
+  const std::deque<WholeRun>& all() const { return runs_; }
+  /// SQNR of the simulation as it is set now, in dB, of the worst output.
+  double score(SampleSource& samples);
+  /// How much of the difference between two configurations is chance of the samples: variance of
+  /// the logarithm of a loss against the mean of all, by leaving out one sample after the other.
+  double chance() const;
+
+ private:
+  using Sums = std::vector<double>;
+  std::vector<Sums> run(SampleSource& samples, bool keep_references);
+  double score_of(const std::vector<Sums>& samples, std::size_t but) const;
+  std::shared_ptr<const MetricReference> reference_of(const Feed& feed, std::size_t sample,
+                                                      bool keep);
+
+  Simulation& simulation_;
+  EncodingBank& bank_;
+  const MixGroups& groups_;
+  KeptRuns& kept_;
+  SampleSource& search_;
+  const Tick& tick_;
+  std::unique_ptr<MetricAccumulator> metric_;
+  std::deque<WholeRun> runs_;
+  /// Float outputs of search samples, by number.
+  std::map<std::size_t, std::shared_ptr<const MetricReference>> references_;
+  std::int64_t reference_bytes_ = 0;
+};
+
+}  // namespace bitsweep::allocate
