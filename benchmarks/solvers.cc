@@ -103,7 +103,7 @@ void report(const std::string& name, const BudgetProblem& problem) {
       BudgetOptions options;
       options.prove = prove;
       options.num_kicks = 30;
-      options.max_relaxations = 100;
+      options.max_relaxations = 600;
       const BudgetSolution found = least_loss(problem, limits, options);
       const double seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

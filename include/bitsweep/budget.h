@@ -58,9 +58,9 @@ struct BudgetOptions {
   double relative_gap = 1e-4;           ///< HiGHS stops there
   int max_nodes = 20000;                ///< or there; a count, so that results repeat
   /// Where losses interact the bound is raised until it is as near as this to the answer, or for
-  /// so many relaxations (each tenths of a second for 150 groups).
+  /// so many relaxations (each tenths of a second for 150 groups), the last split finished.
   double interacting_gap = 0.05;
-  int max_relaxations = 40;
+  int max_relaxations = 240;
 };
 
 /// Answer to one question.

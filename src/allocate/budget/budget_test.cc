@@ -150,6 +150,20 @@ TEST(LeastLoss, BoundOfInteractingLossesComesNearWhereNothingIsProven) {
   }
 }
 
+TEST(LeastLoss, EndsWhereInteractionsOrLossesAreNothing) {
+  for (const double factor : {1.0, 0.0}) {
+    BudgetProblem problem = random_problem(3, 8, 3, true);
+    for (double& value : problem.interactions) value = 0.0;
+    for (auto& group : problem.loss) {
+      for (double& loss : group) loss *= factor;
+    }
+    const BudgetSolution found = least_loss(problem, {{0, middle(problem, 0, 0.4)}}, {});
+    ASSERT_TRUE(found.feasible());
+    EXPECT_LE(found.bound.value_or(found.loss), found.loss);
+    EXPECT_GE(found.loss, 0.0);
+  }
+}
+
 TEST(LeastLoss, ShakingNeverMakesTheAnswerWorse) {
   for (unsigned seed = 0; seed < 5; ++seed) {
     const BudgetProblem problem = random_problem(seed, 30, 3, true);

@@ -192,9 +192,12 @@ Convexifier::Blocks Convexifier::blocks_for(const Blocks& covariance) const {
 
 Convexifier::Blocks Convexifier::scaled_to_convex(Blocks blocks) const {
   double high = 1.0;
-  while (!is_convex(blocks, high)) high *= 2.0;
+  // Blocks that no factor makes convex (of groups whose changes are nearly nothing) give no bound.
+  while (!is_convex(blocks, high) && std::isfinite(high)) high *= 2.0;
   double low = 0.0;
-  while (high - low > 1e-3 * high) {
+  // Where nothing interacts every factor is enough.
+  constexpr double kLeast = 1e-12;
+  while (std::isfinite(high) && high > kLeast && high - low > 1e-3 * high) {
     const double middle = (low + high) / 2.0;
     (is_convex(blocks, middle) ? high : low) = middle;
   }

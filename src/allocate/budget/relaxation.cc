@@ -154,15 +154,15 @@ class ConvexBound {
         shares_(std::move(shares)) {}
 
   /// Splits the node with the lowest bound until that is within `gap` of the `known` loss, or for
-  /// `max_nodes` nodes. `x`: shares to start from.
-  double bound(Vector x, double known, double gap, int max_nodes) {
+  /// `max_relaxations`. `x`: shares to start from.
+  double bound(Vector x, double known, double gap, int max_relaxations) {
     constexpr int kRootRounds = 8;
     constexpr int kRounds = 2;
     Node root{.fixed = std::vector<int>(offsets_.size() - 1, -1), .blocks = {}, .x = std::move(x)};
     root.blocks = convexifier_.own_blocks(problem_);
     relax(root, kRootRounds);
     std::vector<Node> open{std::move(root)};
-    for (int n = 1; n < max_nodes; ++n) {
+    while (num_relaxations_ < max_relaxations) {
       const auto lowest = std::min_element(
           open.begin(), open.end(), [](const Node& a, const Node& b) { return a.bound < b.bound; });
       if (lowest->bound >= known - gap * std::abs(known)) break;
@@ -220,8 +220,11 @@ class ConvexBound {
     }
   }
 
-  double bound_with(const Convexifier::Blocks& blocks, Vector& x) const {
+  double bound_with(const Convexifier::Blocks& blocks, Vector& x) {
+    ++num_relaxations_;
     const Vector matrix = convexifier_.matrix_with(blocks);
+    const auto is_finite = [](double value) { return std::isfinite(value); };
+    if (!std::all_of(matrix.begin(), matrix.end(), is_finite)) return -INFINITY;
     Vector linear = loss_;
     for (std::size_t i = 0; i < linear.size(); ++i) linear[i] -= matrix[i * linear.size() + i];
     return convex_bound(matrix, linear, shares_, x);
@@ -261,6 +264,7 @@ class ConvexBound {
   std::vector<std::size_t> offsets_;
   Vector loss_;
   ShareProblem shares_;
+  int num_relaxations_ = 0;
 };
 
 }  // namespace

@@ -152,6 +152,8 @@ BudgetProblem corrected(const BudgetProblem& problem, const std::vector<Measured
   const Regression regression(problem, measured, chance);
   const double share = share_of_interactions(problem, regression, measured.size());
   const double level = regression.level(share);
+  // Losses that add up have a proof.
+  if (share == 0.0) result.interactions.clear();
   for (double& value : result.interactions) value *= level * share;
   const std::vector<double> weight = regression.weights(share);
   for (std::size_t g = 0; g < problem.loss.size(); ++g) {

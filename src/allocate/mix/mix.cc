@@ -35,7 +35,11 @@ void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
   const BudgetProblem now = task.corrected();
   std::vector<CostLimit> limits = task.limits();
   if (task.wanted_db()) limits.push_back({task.cost(), task.price(chosen.choices)});
-  const BudgetSolution best = least_loss(now, limits, task.options().budget);
+  // What is chosen does not depend on the bound: a few seconds are enough for it.
+  constexpr int kMaxRelaxations = 24;
+  BudgetOptions options = task.options().budget;
+  options.max_relaxations = std::min(options.max_relaxations, kMaxRelaxations);
+  const BudgetSolution best = least_loss(now, limits, options);
   if (!best.feasible() || !best.bound) return;
   const double loss = loss_of(now, chosen.choices);
   // A bound below zero says nothing.
