@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "quant/fake_quant_plan.h"
 #include "quant/kernels/fake_quant.h"
 
 namespace bitsweep::kernels {
@@ -97,6 +98,24 @@ void cast(benchmark::State& state, CastFn kernel, std::size_t n) {
   count_bytes(state, n, 2);
 }
 
+// A whole tensor through the plan that the simulation uses, on the instruction set of this process.
+void whole_tensor(benchmark::State& state, const Granularity& granularity, const Shape& shape) {
+  const auto n = static_cast<std::size_t>(num_elements(shape));
+  Buffers b(n);
+  Encoding encoding{.format = Format::integer(8),
+                    .granularity = granularity,
+                    .grid = grid_shape(granularity, shape),
+                    .cells = {}};
+  encoding.cells.assign(static_cast<std::size_t>(num_elements(encoding.grid)),
+                        make_encoding(kGrid.min, kGrid.max, {.bitwidth = 8}));
+  const FakeQuantPlan plan(encoding);
+  for (auto _ : state) {
+    plan.apply(b.x.data(), b.y.data(), shape);
+    benchmark::ClobberMemory();
+  }
+  count_bytes(state, n, 2);
+}
+
 void min_max(benchmark::State& state, MinMaxFn kernel, std::size_t n) {
   const std::vector<float> x = normal_values(n);
   for (auto _ : state) {
@@ -112,6 +131,17 @@ void min_max(benchmark::State& state, MinMaxFn kernel, std::size_t n) {
 void register_all() {
   std::size_t count = 0;
   const KernelTable* const* tables = available_kernels(&count);
+  const Shape shape = {64, 64, 64, 64};
+  const auto whole = [&](const std::string& name, const Granularity& granularity) {
+    const std::string isa = kernels().name;
+    benchmark::RegisterBenchmark((name + "/" + isa + "/16777216").c_str(), whole_tensor,
+                                 granularity, shape);
+  };
+  whole("plan_per_tensor", {});
+  for (int axis = 0; axis < 4; ++axis)
+    whole("plan_axis" + std::to_string(axis), {.channel_axis = axis});
+  whole("plan_blocks_of_16", {.channel_axis = 0, .block_axis = 1, .block_size = 16});
+  whole("plan_blocks_of_32_last", {.channel_axis = 0, .block_axis = 3, .block_size = 32});
   for (const std::size_t n : kSizes) {
     const auto name = [n](const std::string& kernel, const std::string& isa) {
       return kernel + "/" + isa + "/" + std::to_string(n);

@@ -250,7 +250,8 @@ class Fuser {
     onnx::NodeProto* node = graph_.mutable_node(last);
     node->set_op_type(in_place ? "ElementwiseInPlace" : "Elementwise");
     node->set_input(0, root);
-    node->clear_attribute();
+    // The last quantizer's own number goes; what it says of the shape stays.
+    node->mutable_attribute()->DeleteSubrange(0, 1);
     onnx::AttributeProto* steps = node->add_attribute();
     steps->set_name("steps");
     steps->set_type(onnx::AttributeProto::INTS);

@@ -282,6 +282,7 @@ class PieceBuilder {
           *to->mutable_shape() = declared->tensor_type().shape();
         } else if (tensor.inferred_shape) {
           // As in the whole network, so that the runtime fuses and blocks the same.
+          to->mutable_shape();
           for (const Dimension& d : *tensor.inferred_shape) {
             onnx::TensorShapeProto::Dimension* dim = to->mutable_shape()->add_dim();
             if (d.size >= 0) dim->set_dim_value(d.size);
@@ -380,6 +381,14 @@ class PieceBuilder {
     index->set_name("index");
     index->set_type(onnx::AttributeProto::INT);
     index->set_i(found->second->quantizer);
+    const TensorInfo& tensor = graph_.tensor(t);
+    const bool is_scalar = tensor.shape ? tensor.shape->empty()
+                                        : tensor.inferred_shape && tensor.inferred_shape->empty();
+    if (!is_scalar) return;
+    onnx::AttributeProto* scalar = node->add_attribute();
+    scalar->set_name(kScalarAttribute);
+    scalar->set_type(onnx::AttributeProto::INT);
+    scalar->set_i(1);
   }
 
   void add_nodes() {

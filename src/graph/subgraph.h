@@ -51,6 +51,8 @@ struct SubgraphSpec {
 };
 
 inline constexpr const char* kQuantizerDomain = "com.bitsweep";
+/// Attribute of quantizer nodes whose tensor is known to be a scalar.
+inline constexpr const char* kScalarAttribute = "scalar";
 
 /// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
 /// asks that it exists: set its folder for external initializers to one that holds an empty file of

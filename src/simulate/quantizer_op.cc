@@ -167,6 +167,15 @@ class RuntimeKernel {
   Kernel kernel_;
 };
 
+// To this function of the runtime a scalar and an unknown rank look alike; so who makes the node
+// tells.
+bool is_scalar(const OrtShapeInferContext* context) {
+  const OrtOpAttr* attribute = nullptr;
+  const Ort::Status status(
+      Ort::GetApi().ShapeInferContext_GetAttribute(context, graph::kScalarAttribute, &attribute));
+  return status.IsOK() && attribute != nullptr;
+}
+
 // The output is like the input. Without this the runtime knows no shapes behind a quantizer, which
 // some operators need (Scan, those that it expands into others), and so do some fusions.
 void infer_output(OrtShapeInferContext* context) {
@@ -175,7 +184,7 @@ void infer_output(OrtShapeInferContext* context) {
   Ort::ThrowOnError(api.ShapeInferContext_GetInputTypeShape(context, 0, &of_input));
   const Ort::ConstTensorTypeAndShapeInfo input(of_input);
   const Shape shape = input.GetShape();
-  if (shape.empty()) return;  // a scalar, or an unknown rank
+  if (shape.empty() && !is_scalar(context)) return;
   std::vector<const char*> names(shape.size());
   input.GetSymbolicDimensions(names.data(), names.size());
   // A dimension that is not known needs a name, one for each: two that share it would be equal.

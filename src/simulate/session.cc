@@ -5,6 +5,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <utility>
 
 #include <onnxruntime_cxx_api.h>
@@ -18,6 +19,7 @@
 #include "simulate/ort_values.h"
 #include "simulate/packed_weights.h"
 #include "simulate/quantizer_op.h"
+#include "simulate/runtime_version.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -160,6 +162,14 @@ void give_back_freed_memory(std::size_t session_bytes) {
 #endif
 }
 
+// A scalar and an unknown rank both have no dimensions. Runtimes from 1.32 on count no elements for
+// the latter; older ones may count one for both, and are not asked.
+bool is_scalar(const Ort::ConstTensorTypeAndShapeInfo& info) {
+  constexpr int kFirstMinorVersion = 32;
+  static const bool counts = std::stoi(runtime_version().substr(2)) >= kFirstMinorVersion;
+  return counts && info.GetElementCount() == 1;
+}
+
 }  // namespace
 
 Session::Session(graph::Piece piece, const SessionOptions& options) {
@@ -203,8 +213,7 @@ std::optional<std::vector<Dimension>> Session::output_shape(std::size_t i) const
   const Ort::TypeInfo info = impl_->session.GetOutputTypeInfo(i);
   if (info.GetONNXType() != ONNX_TYPE_TENSOR) return std::nullopt;
   const auto tensor = info.GetTensorTypeAndShapeInfo();
-  // The runtime gives an unknown rank and a scalar alike.
-  if (tensor.GetDimensionsCount() == 0) return std::nullopt;
+  if (tensor.GetDimensionsCount() == 0 && !is_scalar(tensor)) return std::nullopt;
   std::vector<Dimension> dimensions;
   std::vector<const char*> names(tensor.GetDimensionsCount());
   tensor.GetSymbolicDimensions(names.data(), names.size());
