@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/quantizer.h"
 #include "bitsweep/tensor.h"
 #include "graph/mapped_file.h"
 #include "graph/subgraph.h"
