@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "graph/cuts.h"
@@ -21,40 +22,52 @@ constexpr double kInexactSuffixes = 0.2;
 // Part of a span's cost that its quantizer and the lost fusions around it add.
 constexpr double kSpanOverhead = 1.1;
 
+// Samples that run in step when memory is short: the making of a session then adds about a third to
+// what its runs cost, while the boundaries that are kept stay few.
+constexpr std::int64_t kLargestBlock = 16;
+
 struct Candidate {
   int position = 0;
-  double before = 0.0;        // W: cost of what lies before
-  double bytes_behind = 0.0;  // weights of the suffix
+  double before = 0.0;  // W: cost of what lies before
 };
 
 class Planner {
  public:
   Planner(const Engine& engine, const std::vector<State>& states, const CutPlanOptions& options)
-      : engine_(engine), options_(options) {
+      : engine_(engine),
+        options_(options),
+        samples_(static_cast<double>(std::max<std::int64_t>(1, options.num_samples))) {
     collect_states(states);
     collect_candidates();
   }
 
   CutPlan solve() {
-    double price = 0.0;  // float passes per byte
-    CutPlan plan = best(price);
-    // Doubling the price reaches any limit: without a cut nothing but the network itself is held.
-    for (int i = 0; i < 60 && options_.memory_bytes > 0 &&
-                    plan.memory_bytes > options_.memory_bytes && !plan.engine.cuts.empty();
-         ++i) {
-      price = price == 0.0 ? 1e-12 : price * 2.0;
-      plan = best(price);
+    const std::int64_t limit = options_.memory_bytes;
+    CutPlan plan = best_with_partial_suffixes();
+    if (limit == 0 || session_bytes(plan.engine) <= static_cast<double>(limit)) return plan;
+    std::int64_t block = std::min(kLargestBlock, static_cast<std::int64_t>(samples_));
+    for (;; block /= 2) {
+      samples_ = static_cast<double>(block);
+      plan = best_with_partial_suffixes();
+      if (block == 1 || 2 * block * boundary_bytes(plan.engine.cuts) <= limit) break;
     }
-    const double spans = span_bytes(plan.engine.cuts);
-    plan.engine.optimize_spans =
-        options_.memory_bytes == 0 || static_cast<double>(plan.memory_bytes) + spans <=
-                                          static_cast<double>(options_.memory_bytes);
-    if (plan.engine.optimize_spans) plan.memory_bytes += static_cast<std::int64_t>(spans);
-    add_partial_suffixes(&plan);
+    plan.engine.open_samples = static_cast<std::size_t>(block);
+    // Two of the largest fit always: a span and the suffix behind it, used in turn.
+    plan.engine.session_bytes = static_cast<std::size_t>(
+        std::max({limit / 2, limit - block * boundary_bytes(plan.engine.cuts),
+                  static_cast<std::int64_t>(2.0 * weights_behind(0))}));
+    // Packed weights are held once, and as long as the engine.
+    plan.engine.pack_weights = 2.0 * shareable_bytes_ <= static_cast<double>(limit);
     return plan;
   }
 
  private:
+  CutPlan best_with_partial_suffixes() const {
+    CutPlan plan = best();
+    add_partial_suffixes(&plan);
+    return plan;
+  }
+
   // Suffixes of their own for states that reach only a part of the network, where they save more
   // than they cost.
   void add_partial_suffixes(CutPlan* plan) const {
@@ -73,17 +86,13 @@ class Planner {
                     [&](graph::TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
       if (!changed.empty()) num_states[{static_cast<int>(to - cuts.begin()), changed}] += 1.0;
     }
-    const double creation = kSessionCreation / samples();
+    const double creation = kSessionCreation / samples_;
     for (const auto& [key, count] : num_states) {
       const int position = plan->engine.cuts[static_cast<std::size_t>(key.first)];
       const double whole = engine_.cost(position, engine_.order().size());
       const double part = engine_.make_suffix(position, key.second).cost;
       // Its own reference and session against what each state saves.
       if (count * (whole - part) <= part * (references() + creation)) continue;
-      const auto bytes =
-          static_cast<std::int64_t>(bytes_behind_[static_cast<std::size_t>(position)]);
-      if (options_.memory_bytes > 0 && plan->memory_bytes + bytes > options_.memory_bytes) continue;
-      plan->memory_bytes += bytes;
       plan->cost_per_sample += part - count * (whole - part);
       plan->engine.partial_suffixes.push_back(key);
     }
@@ -111,10 +120,12 @@ class Planner {
       if (!info.is_static || order.last_read(t) < 0 || !info.shape) continue;
       const double bytes = static_cast<double>(num_elements(*info.shape)) *
                            static_cast<double>(data_type_size(info.type));
-      all_weights_ += bytes;
       // A weight is in every suffix that starts at or before its last reader, unless they share it.
-      if (!graph::is_shareable(engine_.graph(), t))
+      if (graph::is_shareable(engine_.graph(), t)) {
+        shareable_bytes_ += bytes;
+      } else {
         weight_bytes[static_cast<std::size_t>(order.last_read(t))] += bytes;
+      }
     }
     bytes_behind_.assign(weight_bytes.size() + 1, 0.0);
     for (int p = order.size(); p >= 0; --p) {
@@ -122,8 +133,7 @@ class Planner {
                                                    weight_bytes[static_cast<std::size_t>(p)];
     }
     const auto add = [&](int position) {
-      candidates_.push_back(
-          {position, engine_.cost(0, position), bytes_behind_[static_cast<std::size_t>(position)]});
+      candidates_.push_back({position, engine_.cost(0, position)});
     };
     add(0);
     for (const graph::CutCandidate& cut : graph::cut_candidates(engine_.graph())) {
@@ -147,35 +157,31 @@ class Planner {
                                std::lower_bound(sorted.begin(), sorted.end(), begin));
   }
 
-  double samples() const {
-    return static_cast<double>(std::max<std::int64_t>(1, options_.num_samples));
-  }
   // Runs of a suffix without a change, per sample.
-  double references() const { return kInexactSuffixes + (1.0 - kInexactSuffixes) / samples(); }
+  double references() const { return kInexactSuffixes + (1.0 - kInexactSuffixes) / samples_; }
 
   // Cost of all that depends on `from` and `to` being neighbouring cuts.
-  double step(const Candidate& from, const Candidate& to, double price) const {
-    const double creation = kSessionCreation / samples();
+  double step(const Candidate& from, const Candidate& to) const {
+    const double creation = kSessionCreation / samples_;
     const double span = kSpanOverhead + creation;
     const double starts = count_between(firsts_, from.position, to.position);
     const double ends = count_between(lasts_, from.position, to.position);
     double cost = -span * from.before * starts + (span - 1.0) * to.before * ends;
     const bool is_cut = to.position < engine_.order().size();
     if (is_cut && ends > 0)
-      cost += (1.0 - to.before) * (references() + creation) + kBoundary * (ends + 1.0) +
-              price * to.bytes_behind;
-    if (is_cut && ends == 0) cost += kBoundary + price * to.bytes_behind;
+      cost += (1.0 - to.before) * (references() + creation) + kBoundary * (ends + 1.0);
+    if (is_cut && ends == 0) cost += kBoundary;
     return cost;
   }
 
-  CutPlan best(double price) const {
+  CutPlan best() const {
     const std::size_t n = candidates_.size();
     std::vector<double> cost(n, std::numeric_limits<double>::infinity());
     std::vector<std::size_t> previous(n, 0);
     cost[0] = 0.0;
     for (std::size_t j = 1; j < n; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
-        const double c = cost[i] + step(candidates_[i], candidates_[j], price);
+        const double c = cost[i] + step(candidates_[i], candidates_[j]);
         if (c < cost[j]) {
           cost[j] = c;
           previous[j] = i;
@@ -183,15 +189,10 @@ class Planner {
       }
     }
     CutPlan plan{.engine = {.threads_per_run = options_.threads_per_run}};
-    // The float pass (or the weights as all sessions share them), and the fake-quantized weights of
-    // all states.
-    double bytes = 2.0 * all_weights_;
-    for (std::size_t j = previous[n - 1]; j > 0; j = previous[j]) {
+    for (std::size_t j = previous[n - 1]; j > 0; j = previous[j])
       plan.engine.cuts.push_back(candidates_[j].position);
-      bytes += candidates_[j].bytes_behind;
-    }
     std::reverse(plan.engine.cuts.begin(), plan.engine.cuts.end());
-    // Recompute without the price: what the user waits for.
+    // Without the making of sessions.
     plan.cost_per_sample = 1.0;
     for (const int cut : plan.engine.cuts)
       plan.cost_per_sample += references() * (1.0 - engine_.cost(0, cut));
@@ -200,7 +201,6 @@ class Planner {
       plan.cost_per_sample +=
           engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
     }
-    plan.memory_bytes = static_cast<std::int64_t>(bytes);
     return plan;
   }
 
@@ -211,13 +211,37 @@ class Planner {
             to == cuts.end() ? engine_.order().size() : *to};
   }
 
-  // Weights that the states' own sessions would pack.
-  double span_bytes(const Cuts& cuts) const {
-    double bytes = 0.0;
+  double weights_behind(int position) const {
+    return bytes_behind_[static_cast<std::size_t>(position)];
+  }
+
+  // Of all sessions: the float pass, the suffixes, and a span for each state.
+  double session_bytes(const EnginePlan& plan) const {
+    constexpr double kSession = 1 << 20;  // without weights
+    double bytes = shareable_bytes_ + weights_behind(0) + kSession;
+    for (const int cut : plan.cuts) bytes += weights_behind(cut) + kSession;
+    for (const auto& [cut, changed] : plan.partial_suffixes)
+      bytes += weights_behind(plan.cuts[static_cast<std::size_t>(cut)]) + kSession;
     for (const auto& [first, last] : ranges_) {
-      const auto [a, b] = cuts_around(cuts, first, last);
-      bytes +=
-          bytes_behind_[static_cast<std::size_t>(a)] - bytes_behind_[static_cast<std::size_t>(b)];
+      const auto [a, b] = cuts_around(plan.cuts, first, last);
+      bytes += weights_behind(a) - weights_behind(b) + kSession;
+    }
+    return bytes;
+  }
+
+  // Of a sample: the tensors that live at cuts.
+  std::int64_t boundary_bytes(const Cuts& cuts) const {
+    std::set<graph::TensorId> kept;
+    for (const int cut : cuts) {
+      const auto& live = engine_.order().live(cut);
+      kept.insert(live.begin(), live.end());
+    }
+    std::int64_t bytes = 0;
+    for (const graph::TensorId t : kept) {
+      const graph::TensorInfo& tensor = engine_.graph().tensor(t);
+      if (tensor.shape)
+        bytes +=
+            num_elements(*tensor.shape) * static_cast<std::int64_t>(data_type_size(tensor.type));
     }
     return bytes;
   }
@@ -230,7 +254,8 @@ class Planner {
   std::vector<int> firsts_;                  // sorted
   std::vector<Candidate> candidates_;
   std::vector<double> bytes_behind_;  // by position: weights of a suffix that are its own
-  double all_weights_ = 0.0;          // bytes
+  double shareable_bytes_ = 0.0;      // of the weights that all sessions share
+  double samples_ = 1.0;              // between two makings of a session
 };
 
 }  // namespace

@@ -100,6 +100,7 @@ SessionOptions Engine::session_options(int threads) const {
   o.num_threads = threads;
   o.pool_threads = num_threads_;
   o.packed_weights = packed_weights_;
+  o.pack_weights = pack_weights_;
   o.ort_library = options_.ort_library;
   o.custom_op_libraries = options_.custom_op_libraries;
   return o;
@@ -292,16 +293,12 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         }
         SessionOptions o = session_options(threads);
         for (const auto& [t, value] : spec.replaced) o.own_weight_bytes += value.size_bytes();
-        // The float suffixes serve every state and are always optimized; a span with something
-        // quantized serves one.
-        o.optimization = inside.empty() || optimize_spans_ || optimization != Optimization::kFull
-                             ? optimization
-                             : Optimization::kNone;
+        o.optimization = optimization;
         if (o.optimization == Optimization::kFull) {
           spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
           spec.fuse_elementwise = true;
         }
-        return std::make_unique<Session>(graph::build_subgraph(graph_, spec), o);
+        return SessionRecipe{graph::build_subgraph(graph_, spec), o};
       });
   return result;
 }
@@ -320,8 +317,7 @@ Engine::PartSession Engine::suffix_session(const Suffix& suffix) {
     spec.outputs = suffix.outputs;
     spec.static_shapes = static_shapes_;
     spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
-    return std::make_unique<Session>(graph::build_subgraph(graph_, spec),
-                                     session_options(threads_per_run_));
+    return SessionRecipe{graph::build_subgraph(graph_, spec), session_options(threads_per_run_)};
   });
   return result;
 }

@@ -44,9 +44,11 @@ struct EnginePlan {
   Cuts cuts;
   /// Cut (index) and tensors live there for which a suffix of their own pays.
   std::vector<std::pair<int, std::vector<graph::TensorId>>> partial_suffixes;
-  int threads_per_run = 1;  ///< 1 when many states run side by side
-  bool optimize_spans =
-      true;  ///< false: the states' own sessions share the weights (smaller, slower)
+  int threads_per_run = 1;   ///< 1 when many states run side by side
+  bool pack_weights = true;  ///< see SessionOptions
+  /// Of which the states run in step, so that little memory needs to hold few sessions.
+  std::size_t open_samples = 2;
+  std::size_t session_bytes = 0;  ///< that may be kept of sessions; 0: as it was
 };
 
 /// The float pass of one sample and what states need of it. Filled by Engine::open_sample;
@@ -138,6 +140,7 @@ class Engine {
   /// Applies to the samples opened afterwards.
   void set_plan(const EnginePlan& plan);
   const Cuts& cuts() const { return cuts_; }
+  std::size_t open_samples() const { return open_samples_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
 
   /// Float pass. Thread-safe, like evaluate().
@@ -252,7 +255,8 @@ class Engine {
   std::vector<Suffix> suffixes_;  // one per cut, then the partial ones
   std::map<std::pair<int, std::vector<graph::TensorId>>, int> partial_;  // cut, changed -> suffix
   int threads_per_run_ = 1;
-  bool optimize_spans_ = true;
+  bool pack_weights_ = true;
+  std::size_t open_samples_ = 2;
   std::vector<graph::TensorId> boundary_tensors_;  // live at some cut
   // Suffixes that gave the very bits of the float pass for samples of these shapes: their reference
   // is known.

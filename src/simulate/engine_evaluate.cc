@@ -47,7 +47,10 @@ Suffix Engine::make_suffix(int cut_position, const std::vector<TensorId>& change
 void Engine::set_plan(const EnginePlan& plan) {
   cuts_ = plan.cuts;
   threads_per_run_ = plan.threads_per_run;
-  optimize_spans_ = plan.optimize_spans;
+  if (plan.pack_weights != pack_weights_) sessions_.erase_beginning_with("");  // all
+  pack_weights_ = plan.pack_weights;
+  open_samples_ = plan.open_samples;
+  if (plan.session_bytes > 0) sessions_.set_capacity(plan.session_bytes);
   suffixes_.clear();
   partial_.clear();
   exact_suffixes_.clear();
@@ -96,9 +99,8 @@ std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
       wanted.push_back(t);
     }
   }
-  // On the path of the states' own sessions, which are compared with it.
-  const Optimization path = optimize_spans_ ? Optimization::kFull : Optimization::kNone;
-  const PartSession session = span_session({0, order_.size()}, {}, wanted, threads_per_run_, path);
+  const PartSession session =
+      span_session({0, order_.size()}, {}, wanted, threads_per_run_, Optimization::kFull);
   const std::vector<Tensor> results = run_part(session, sample->values_, nullptr);
   count(1.0);
   std::map<TensorId, Tensor> outputs;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <vector>
@@ -120,6 +121,29 @@ TEST(Engine, FusedArithmeticGivesTheBitsOfTheRuntimesOperators) {
   const std::vector<Tensor> single =
       engine.run_tensors(engine.enabled_state(), feed, engine.graph().outputs());
   for (std::size_t i = 0; i < fused.size(); ++i) EXPECT_TRUE(fused[i].equal_bits(single[i])) << i;
+}
+
+TEST(Engine, LittleMemoryTakesSamplesInBlocksInsteadOfGivingUpCuts) {
+  const Model model = residual_net(32);
+  Engine engine(model, {});
+  Feed feed;
+  feed.emplace("x", Tensor::allocate(DataType::kFloat, {1, 32, 9, 9}));
+  std::ranges::fill(feed.at("x").mutable_floats(), 0.5F);
+  engine.observe_shapes(feed);
+  std::vector<State> states;
+  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  const CutPlan plenty = plan_cuts(engine, states, {.num_samples = 100});
+  const CutPlan little =
+      plan_cuts(engine, states, {.num_samples = 100, .memory_bytes = std::int64_t{4} << 20});
+  EXPECT_EQ(plenty.engine.open_samples, 2U);
+  EXPECT_EQ(plenty.engine.session_bytes, 0U);
+  EXPECT_FALSE(little.engine.cuts.empty());
+  EXPECT_GT(little.engine.open_samples, 2U);
+  EXPECT_GE(little.engine.session_bytes, std::size_t{2} << 20);
+  EXPECT_LE(little.engine.session_bytes, std::size_t{4} << 20);
+  // Boundaries that do not fit are not kept.
+  const CutPlan nothing = plan_cuts(engine, states, {.num_samples = 100, .memory_bytes = 1});
+  EXPECT_EQ(nothing.engine.open_samples, 1U);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ void make_session(Session::Impl& impl, const SessionOptions& options) {
   so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
   so.AddConfigEntry("session.model_external_initializers_file_folder_path",
                     placeholder_folder().c_str());
-  if (!optimized) so.AddConfigEntry("session.disable_prepacking", "1");
+  if (!optimized || !options.pack_weights) so.AddConfigEntry("session.disable_prepacking", "1");
   if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
     so.DisablePerSessionThreads();
   } else {
@@ -184,24 +184,27 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
                 "ONNX Runtime refuses the model: " + reason_text(e),
                 "check that onnxruntime.InferenceSession loads the float model");
   }
-  size_bytes_ = kSessionBytes + impl.piece.bytes.size();
+  size_bytes_ = size_of(impl.piece, options);
   // The serialized piece is not needed any more; the weights only where the session points at them.
   impl.piece.bytes.clear();
   impl.piece.bytes.shrink_to_fit();
-  if (options.optimization == Optimization::kNone) {
-    size_bytes_ += options.own_weight_bytes;
-  } else {
-    std::erase_if(impl.piece.initializers, [&](const graph::ExternalInitializer& weight) {
-      if (!weight.shareable) size_bytes_ += weight.value.size_bytes();
-      return !weight.shareable;
-    });
-  }
+  if (options.optimization != Optimization::kNone)
+    std::erase_if(impl.piece.initializers,
+                  [](const graph::ExternalInitializer& weight) { return !weight.shareable; });
   give_back_freed_memory(size_bytes_);
   for (const std::string& name : impl.piece.input_names) impl.input_names.push_back(name.c_str());
   for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
 }
 
 Session::~Session() = default;
+
+std::size_t Session::size_of(const graph::Piece& piece, const SessionOptions& options) {
+  std::size_t bytes = kSessionBytes + piece.bytes.size();
+  if (options.optimization == Optimization::kNone) return bytes + options.own_weight_bytes;
+  for (const graph::ExternalInitializer& weight : piece.initializers)
+    bytes += weight.shareable ? 0 : weight.value.size_bytes();
+  return bytes;
+}
 
 DataType Session::output_type(std::size_t i) const {
   const Ort::TypeInfo info = impl_->session.GetOutputTypeInfo(i);

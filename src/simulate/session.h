@@ -33,6 +33,8 @@ struct SessionOptions {
   /// Weights that are this session's alone (fake-quantized ones): part of its size also where it
   /// uses weights without a copy.
   std::size_t own_weight_bytes = 0;
+  /// False: kernels use weights as they are, which is slower and needs no second copy.
+  bool pack_weights = true;
   /// Needed where the piece has shareable weights; null: each session packs its own.
   std::shared_ptr<PackedWeights> packed_weights;
   std::filesystem::path ort_library;
@@ -61,6 +63,8 @@ class Session {
   /// Estimate of the memory that the session holds for itself: its weights, unless it only points
   /// at the model's, and what the runtime needs for any session.
   std::size_t size_bytes() const { return size_bytes_; }
+  /// The same before it is made.
+  static std::size_t size_of(const graph::Piece& piece, const SessionOptions& options);
 
   struct Impl;
 

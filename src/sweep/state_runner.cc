@@ -131,7 +131,6 @@ void StateRunner::record(const Job& job, std::size_t state, Answer answer, bool 
 // are known are recorded at once.
 void StateRunner::plan_tasks(Job* job) {
   std::set<int> suffixes;
-  std::vector<Task> states;
   std::vector<Task> kept;
   for (const std::size_t s : order_) {
     const auto known =
@@ -154,16 +153,16 @@ void StateRunner::plan_tasks(Job* job) {
         continue;
       }
     }
-    states.push_back({Task::Kind::kState, s});
     ensure_plan(job->source.feed);
+    // Just before the first state that needs it: its session is then used again soon.
     const int suffix = engine_.suffix_of(states_[s]);
-    if (engine_.touched(states_[s]) && suffix < engine_.num_suffixes()) suffixes.insert(suffix);
+    if (engine_.touched(states_[s]) && suffix < engine_.num_suffixes() &&
+        suffixes.insert(suffix).second)
+      job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
+    job->tasks.push_back({Task::Kind::kState, s});
   }
-  for (const int suffix : suffixes)
-    job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
-  job->tasks.insert(job->tasks.end(), states.begin(), states.end());
+  if (!job->tasks.empty()) opened(*job);
   job->tasks.insert(job->tasks.end(), kept.begin(), kept.end());
-  if (!states.empty()) opened(*job);
 }
 
 std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, SourceSample source) {
@@ -227,7 +226,7 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
   --num_producing_;
   if (job != nullptr && !job->tasks.empty()) {
     jobs_.push_back(std::move(job));
-    max_open_samples_ = 2;
+    max_open_samples_ = engine_.open_samples();
   }
   changed_.notify_all();
 }
@@ -242,8 +241,14 @@ void StateRunner::work() {
       if ((*job)->next_task == (*job)->tasks.size()) continue;
       if (open == jobs_.end() || (*job)->next_task < (*open)->next_task) open = job;
     }
+    const bool may_open = !source_ended_ && jobs_.size() + num_producing_ < max_open_samples_;
+    // A block of samples is opened as a whole, so that its states run in step.
+    if (open == jobs_.end()) filling_ = true;
+    if (!may_open) filling_ = false;
     try {
-      if (open != jobs_.end()) {
+      if (may_open && (open == jobs_.end() || (filling_ && max_open_samples_ > 2))) {
+        produce(lock);
+      } else if (open != jobs_.end()) {
         // The queue may drop its own pointer while this thread works.
         // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
         const std::shared_ptr<Job> job = *open;
@@ -267,8 +272,6 @@ void StateRunner::work() {
         }
       } else if (source_ended_ && num_producing_ == 0) {
         break;
-      } else if (!source_ended_ && jobs_.size() + num_producing_ < max_open_samples_) {
-        produce(lock);
       } else {
         changed_.wait(lock);
       }

@@ -37,7 +37,8 @@ struct SourceSample {
 
 /// Evaluates states on samples: samples outside, states inside. Worker threads take (state, sample)
 /// pairs; the float pass of the next sample starts while the last states of this one still run. At
-/// most two samples are in memory, and their states run in step.
+/// most two samples are in memory (where that is short: a block of them, for fewer sessions at a
+/// time), and their states run in step.
 class StateRunner {
  public:
   /// Sets the engine's plan. Called once, with the first sample of which something must be run: not
@@ -132,6 +133,7 @@ class StateRunner {
   // The first sample is everybody's: it makes the sessions and the references that later ones
   // share.
   std::size_t max_open_samples_ = 1;
+  bool filling_ = false;           // a block of samples is being opened
   std::size_t num_producing_ = 0;  // workers that open a sample
   std::mutex source_mutex_;        // guards the source, pending_, num_read_ and num_opened_
   std::optional<SourceSample> pending_;

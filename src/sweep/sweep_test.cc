@@ -121,19 +121,22 @@ TEST(Sweep, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST(Sweep, LittleMemoryCostsTimeButNotScores) {
-  // Sessions that share their weights run without fusions: float rounding elsewhere.
-  constexpr double kPathTolerance = 1e-2;
+  // Other cuts and blocks of samples: float rounding elsewhere.
+  constexpr double kPathTolerance = 1e-3;
   const Model model = net("residual");
   Simulation sim(model);
-  const std::vector<Feed> feeds = samples(model, 3);
+  const std::vector<Feed> feeds = samples(model, 7);
   calibrate(sim, feeds);
   VectorSource source(feeds);
   const auto plenty = by_name(sweep(sim, source, group_by_quantizer(sim)));
-  const auto little = by_name(sweep(sim, source, group_by_quantizer(sim), {.max_memory_bytes = 1}));
-  ASSERT_EQ(plenty.size(), little.size());
-  for (const auto& [tensor, score] : plenty) {
-    if (score < kComparable) {
-      EXPECT_NEAR(little.at(tensor), score, kPathTolerance) << tensor;
+  for (const std::int64_t bytes : {std::int64_t{1}, std::int64_t{4} << 20}) {
+    const auto little =
+        by_name(sweep(sim, source, group_by_quantizer(sim), {.max_memory_bytes = bytes}));
+    ASSERT_EQ(plenty.size(), little.size());
+    for (const auto& [tensor, score] : plenty) {
+      if (score < kComparable) {
+        EXPECT_NEAR(little.at(tensor), score, kPathTolerance) << tensor << " " << bytes;
+      }
     }
   }
 }
