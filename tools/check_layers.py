@@ -33,6 +33,7 @@ FACES = ["cli"]
 PUBLIC = {
     "error.h": "base",
     "export.h": "base",
+    "sequence.h": "base",
     "tensor.h": "base",
     "sample_source.h": "base",
     "options.h": "base",

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <memory>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/sequence.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -85,8 +88,7 @@ nb::object as_ndarray(nb::handle object, const std::string& name) {
       throw;
     }
     throw Error(ErrorCode::kInvalidData, "python",
-                "\"" + name + "\" is not one array: its parts differ in shape",
-                "pass an array; sequences of tensors are not supported");
+                "\"" + name + "\" is not one array: its parts differ in shape", "pass an array");
   }
 }
 
@@ -170,14 +172,40 @@ Tensor tensor_from_array(nb::handle object, const std::string& name) {
 }
 
 nb::object array_from_tensor(const Tensor& tensor) {
+  if (is_sequence(tensor)) {
+    nb::list arrays;
+    for (const Tensor& element : elements_of(tensor)) arrays.append(array_from_tensor(element));
+    return arrays;
+  }
+  if (!tensor.defined()) return nb::none();
   auto* keep = new Tensor(tensor);
   nb::capsule owner(keep, [](void* p) noexcept { delete static_cast<Tensor*>(p); });
   return wrap(tensor, const_cast<void*>(tensor.data()), owner);
 }
 
 nb::object array_copy_of_tensor(const Tensor& tensor) {
-  return array_from_tensor(tensor).attr("copy")();
+  return array_from_tensor(deep_copy(tensor));
 }
+
+namespace {
+
+// Lists of equal arrays become one array, whose rows the runtime gets where the model wants a
+// sequence.
+Tensor tensor_or_sequence(nb::handle value, const std::string& name) {
+  if (!nb::isinstance<nb::list>(value)) return tensor_from_array(value, name);
+  std::set<std::string> shapes;
+  for (nb::handle part : nb::borrow<nb::list>(value)) {
+    if (!nb::hasattr(part, "shape")) return tensor_from_array(value, name);
+    shapes.insert(nb::cast<std::string>(nb::repr(part.attr("shape"))));
+  }
+  if (shapes.size() < 2) return tensor_from_array(value, name);
+  std::vector<Tensor> parts;
+  for (nb::handle part : nb::borrow<nb::list>(value))
+    parts.push_back(tensor_from_array(part, name));
+  return make_sequence(std::move(parts));
+}
+
+}  // namespace
 
 Feed feed_from_dict(nb::handle feed) {
   if (!nb::isinstance<nb::dict>(feed)) {
@@ -192,7 +220,7 @@ Feed feed_from_dict(nb::handle feed) {
                   "use the names of the model's inputs as keys");
     }
     std::string name = nb::cast<std::string>(key);
-    Tensor tensor = tensor_from_array(value, name);
+    Tensor tensor = tensor_or_sequence(value, name);
     result.insert_or_assign(std::move(name), std::move(tensor));
   }
   return result;

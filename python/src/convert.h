@@ -18,7 +18,8 @@ namespace bitsweep::python {
 /// sentence.
 Tensor tensor_from_array(nanobind::handle array, const std::string& name);
 
-/// numpy array over the tensor's memory, without a copy. bfloat16 and 8-bit floats need the package
+/// numpy array over the tensor's memory, without a copy; a list of them for a sequence, None for an
+/// optional value that is none. bfloat16 and 8-bit floats need the package
 /// ml_dtypes.
 nanobind::object array_from_tensor(const Tensor& tensor);
 
@@ -26,7 +27,8 @@ nanobind::object array_from_tensor(const Tensor& tensor);
 /// using.
 nanobind::object array_copy_of_tensor(const Tensor& tensor);
 
-/// Sample from a dict of input name to array. @throws Error(kInvalidData) when it is none.
+/// Sample from a dict of input name to array, or to a list of arrays. @throws Error(kInvalidData)
+/// when it is none.
 Feed feed_from_dict(nanobind::handle feed);
 
 }  // namespace bitsweep::python

@@ -1,25 +1,14 @@
 #include "samples.h"
 
-#include <cstring>
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "bitsweep/sequence.h"
 #include "convert.h"
 
 namespace nb = nanobind;
 
 namespace bitsweep::python {
-namespace {
-
-Tensor copy_of(const Tensor& tensor) {
-  Tensor copy = Tensor::allocate(tensor.type(), tensor.shape());
-  if (copy.size_bytes() > 0) {
-    std::memcpy(copy.mutable_data(), tensor.data(), copy.size_bytes());
-  }
-  return copy;
-}
-
-}  // namespace
 
 PythonSamples::PythonSamples(nb::object iterable, nb::object labels)
     : iterable_(std::move(iterable)), labels_(std::move(labels)) {
@@ -46,7 +35,7 @@ bool PythonSamples::next(Feed* feed) {
   *feed = feed_from_dict(item);
   // A generator may fill the same arrays again while this sample is still in use.
   for (auto& [name, tensor] : *feed) {
-    tensor = copy_of(tensor);
+    tensor = deep_copy(tensor);
   }
   if (!labels_.is_none()) {
     nb::object label = nb::steal(PyIter_Next(label_iterator_.ptr()));
@@ -58,7 +47,7 @@ bool PythonSamples::next(Feed* feed) {
                   "give one array of labels for each sample");
     }
     nb::object rows = nb::module_::import_("numpy").attr("atleast_1d")(label);
-    label_ = copy_of(tensor_from_array(rows, "labels"));
+    label_ = deep_copy(tensor_from_array(rows, "labels"));
   }
   return true;
 }

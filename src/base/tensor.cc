@@ -120,7 +120,8 @@ Tensor Tensor::to_float() const {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(from[i]);
   } else {
     throw Error(ErrorCode::kInvalidArgument, "tensor",
-                "cannot read " + std::string(data_type_name(type_)) + " as float32",
+                defined() ? "cannot read " + std::string(data_type_name(type_)) + " as float32"
+                          : "cannot read a sequence or an optional value as float32",
                 "choose a floating-point tensor");
   }
   return out;
@@ -128,8 +129,9 @@ Tensor Tensor::to_float() const {
 
 bool Tensor::equal_bits(const Tensor& other) const {
   return type_ == other.type_ && shape_ == other.shape_ &&
-         (data() == other.data() || size_bytes() == 0 ||
-          std::memcmp(data(), other.data(), size_bytes()) == 0);
+         (data() == other.data() ||
+          (defined() &&
+           (size_bytes() == 0 || std::memcmp(data(), other.data(), size_bytes()) == 0)));
 }
 
 }  // namespace bitsweep

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "bitsweep/error.h"
 #include "simulate/engine.h"
 
 namespace bitsweep::simulate {
@@ -87,7 +88,22 @@ int Engine::suffix_of(const State& state) const {
   return partial == partial_.end() ? cut : partial->second;
 }
 
+namespace {
+
+void require_tensor(bool is_tensor, const graph::TensorInfo& info) {
+  if (is_tensor) return;
+  throw Error(ErrorCode::kInvalidModel, "simulate",
+              "\"" + info.name +
+                  "\" is a sequence or an optional value, and changes of the outputs " +
+                  "are compared between tensors only",
+              "cut the operators that read or make it off the model");
+}
+
+}  // namespace
+
 std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
+  for (const TensorId t : graph_.inputs())
+    require_tensor(graph_.tensor(t).type != DataType::kUndefined, graph_.tensor(t));
   auto sample = std::make_shared<Sample>();
   sample->values_ = feed_values(feed);
   for (const auto& [name, tensor] : feed) sample->shapes_ += shape_text(tensor.shape());
@@ -105,6 +121,7 @@ std::shared_ptr<Sample> Engine::open_sample(const Feed& feed) {
   count(1.0);
   std::map<TensorId, Tensor> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
+    require_tensor(results[i].defined(), graph_.tensor(wanted[i]));
     if (i < num_outputs) outputs.emplace(wanted[i], results[i]);
     if (order_.produced_at(wanted[i]) >= 0) sample->values_.emplace(wanted[i], results[i]);
   }

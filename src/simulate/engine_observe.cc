@@ -107,7 +107,9 @@ void Engine::observe_shapes(const Feed& feed) {
            graph_.tensor(t).type == DataType::kString;
   });
   const std::map<TensorId, Tensor> values = feed_values(feed);
-  for (const auto& [t, value] : values) graph_.set_shape(t, value.shape());
+  for (const auto& [t, value] : values) {
+    if (graph_.tensor(t).type != DataType::kUndefined) graph_.set_shape(t, value.shape());
+  }
   if (!spec.outputs.empty()) {
     SessionOptions o = session_options(num_threads_);
     o.optimization = Optimization::kNone;

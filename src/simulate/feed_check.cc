@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bitsweep/error.h"
+#include "bitsweep/sequence.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -29,9 +30,10 @@ std::string declared_shape(const ValueInfo& input) {
 
 void check_input(const ValueInfo& input, const Tensor& value) {
   const std::string name = "input \"" + input.name + "\"";
-  if (input.type == DataType::kUndefined) {
-    fail(name + " is a sequence, a map or an optional value of the model, not a tensor",
-         "cut the operators that read it off the model");
+  if (input.type == DataType::kUndefined) return;  // the session looks at sequences and the like
+  if (is_sequence(value)) {
+    fail(name + " is a list of arrays that differ in shape, the model wants one tensor",
+         "pass one array");
   }
   if (value.type() != input.type) {
     fail(name + " is " + std::string(data_type_name(value.type())) + ", the model wants " +

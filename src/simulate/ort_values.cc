@@ -1,12 +1,27 @@
 #include "simulate/ort_values.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/sequence.h"
 
 namespace bitsweep::simulate {
+
+namespace {
+
+Tensor row_of(const Tensor& tensor, std::int64_t index) {
+  Shape shape(tensor.shape().begin() + 1, tensor.shape().end());
+  const std::int64_t bytes =
+      num_elements(shape) * static_cast<std::int64_t>(data_type_size(tensor.type()));
+  return Tensor::borrow(tensor.type(), std::move(shape),
+                        static_cast<const std::byte*>(tensor.data()) + index * bytes, nullptr);
+}
+
+}  // namespace
 
 const Ort::MemoryInfo& cpu_memory() {
   static const Ort::MemoryInfo memory =
@@ -15,6 +30,11 @@ const Ort::MemoryInfo& cpu_memory() {
 }
 
 Ort::Value as_value(const Tensor& tensor) {
+  if (!tensor.defined()) {
+    throw Error(ErrorCode::kInvalidData, "sample",
+                "a list of arrays that differ in shape was given where one tensor is wanted",
+                "pass one array");
+  }
   static const std::int64_t nothing = 0;  // a zero-size tensor still needs an address
   const void* data = tensor.data() != nullptr ? tensor.data() : &nothing;
   return Ort::Value::CreateTensor(cpu_memory(), const_cast<void*>(data), tensor.size_bytes(),
@@ -22,10 +42,37 @@ Ort::Value as_value(const Tensor& tensor) {
                                   static_cast<ONNXTensorElementDataType>(tensor.type()));
 }
 
+bool takes_sequence(const Ort::TypeInfo& type) {
+  if (type.GetONNXType() != ONNX_TYPE_OPTIONAL) return type.GetONNXType() == ONNX_TYPE_SEQUENCE;
+  return takes_sequence(type.GetOptionalTypeInfo().GetOptionalElementType());
+}
+
+Ort::Value as_sequence(const Tensor& tensor) {
+  std::vector<Ort::Value> elements;
+  for (const Tensor& element : elements_of(tensor)) elements.push_back(as_value(element));
+  if (!is_sequence(tensor) && !tensor.shape().empty()) {
+    for (std::int64_t i = 0; i < tensor.shape()[0]; ++i)
+      elements.push_back(as_value(row_of(tensor, i)));
+  }
+  if (elements.empty()) {
+    throw Error(ErrorCode::kInvalidData, "sample",
+                "an empty sequence cannot be handed to ONNX Runtime", "pass at least one array");
+  }
+  return Ort::Value::CreateSequence(elements);
+}
+
 Tensor as_tensor(Ort::Value value, const std::string& name) {
+  if (!value.HasValue()) return {};
+  if (value.GetTypeInfo().GetONNXType() == ONNX_TYPE_SEQUENCE) {
+    Ort::AllocatorWithDefaultOptions allocator;
+    std::vector<Tensor> elements;
+    for (std::size_t i = 0; i < value.GetCount(); ++i)
+      elements.push_back(as_tensor(value.GetValue(static_cast<int>(i), allocator), name));
+    return make_sequence(std::move(elements));
+  }
   if (!value.IsTensor()) {
-    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" is not a tensor",
-                "cut sequence, map and optional outputs off the model");
+    throw Error(ErrorCode::kInvalidModel, "simulate", "\"" + name + "\" is a map",
+                "cut outputs that are maps off the model");
   }
   const auto info = value.GetTensorTypeAndShapeInfo();
   const auto type = static_cast<DataType>(info.GetElementType());

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bitsweep/sequence.h"
 #include "simulate/exact_plan.h"
 
 namespace bitsweep::simulate {
@@ -38,11 +39,7 @@ bool same_content(const Feed& a, const Feed& b) {
 
 Feed copy_of(const Feed& feed) {
   Feed copy;
-  for (const auto& [name, tensor] : feed) {
-    Tensor t = Tensor::allocate(tensor.type(), tensor.shape());
-    if (tensor.size_bytes() > 0) std::memcpy(t.mutable_data(), tensor.data(), tensor.size_bytes());
-    copy.emplace(name, std::move(t));
-  }
+  for (const auto& [name, tensor] : feed) copy.emplace(name, deep_copy(tensor));
   return copy;
 }
 

@@ -67,6 +67,7 @@ struct Session::Impl {
   std::vector<Ort::Value> weights;                // must live as long as the session
   Ort::Session session{nullptr};
   std::vector<const char*> input_names;
+  std::vector<bool> takes_sequence;  // in the order of input_names
   std::vector<const char*> output_names;
 };
 
@@ -192,7 +193,10 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
     std::erase_if(impl.piece.initializers,
                   [](const graph::ExternalInitializer& weight) { return !weight.shareable; });
   give_back_freed_memory(size_bytes_);
-  for (const std::string& name : impl.piece.input_names) impl.input_names.push_back(name.c_str());
+  for (std::size_t i = 0; i < impl.piece.input_names.size(); ++i) {
+    impl.input_names.push_back(impl.piece.input_names[i].c_str());
+    impl.takes_sequence.push_back(takes_sequence(impl.session.GetInputTypeInfo(i)));
+  }
   for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
 }
 
@@ -228,18 +232,19 @@ std::optional<std::vector<Dimension>> Session::output_shape(std::size_t i) const
 std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState* state) const {
   const Impl& impl = *impl_;
   const auto address = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(state));
+  const std::array<std::int64_t, 1> shape = {1};
   std::vector<Ort::Value> values;
   values.reserve(inputs.size() + 1);
-  for (const Tensor& input : inputs) values.push_back(as_value(input));
   std::vector<const char*> names = impl.input_names;
-  if (state != nullptr) {
-    const std::array<std::int64_t, 1> shape = {1};
-    values.push_back(Ort::Value::CreateTensor<std::int64_t>(
-        cpu_memory(), const_cast<std::int64_t*>(&address), 1, shape.data(), shape.size()));
-    names.push_back(impl.piece.state_input.c_str());
-  }
   std::vector<Ort::Value> results;
   try {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      values.push_back(impl.takes_sequence[i] ? as_sequence(inputs[i]) : as_value(inputs[i]));
+    if (state != nullptr) {
+      values.push_back(Ort::Value::CreateTensor<std::int64_t>(
+          cpu_memory(), const_cast<std::int64_t*>(&address), 1, shape.data(), shape.size()));
+      names.push_back(impl.piece.state_input.c_str());
+    }
     // Session::Run is const in the C API's sense: the runtime allows concurrent calls.
     results = const_cast<Ort::Session&>(impl.session)
                   .Run(Ort::RunOptions{nullptr}, names.data(), values.data(), values.size(),

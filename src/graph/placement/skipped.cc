@@ -27,10 +27,20 @@ bool is_dead(const Graph& graph, const TensorInfo& info) {
                      [&](const Use& use) { return graph.node(use.node).is_dead; });
 }
 
+/// Declared as something else than a tensor.
+bool is_other_kind(const Graph& graph, TensorId id) {
+  const onnx::TypeProto* type = graph.data().types[static_cast<std::size_t>(id)];
+  return type != nullptr && type->value_case() != onnx::TypeProto::VALUE_NOT_SET &&
+         !type->has_tensor_type();
+}
+
 std::string reason_of(const Draft& draft, TensorId id) {
   const TensorInfo& info = draft.graph().tensor(id);
   const OperatorGraph& operators = draft.operator_graph();
-  if (info.type == DataType::kUndefined) return "its element type is not known";
+  if (info.type == DataType::kUndefined) {
+    return is_other_kind(draft.graph(), id) ? "it is a sequence, a map or an optional value"
+                                            : "its element type is not known";
+  }
   if (!is_quantizable_type(info.type))
     return fmt::format("no quantizer for {} values", data_type_name(info.type));
   if (is_dead(draft.graph(), info)) return "no output of the model needs it";

@@ -1,6 +1,7 @@
 #include "sweep/journal/content_key.h"
 
 #include "base/sha256.h"
+#include "bitsweep/sequence.h"
 #include "simulate/runtime_version.h"
 
 namespace bitsweep::journal {
@@ -13,6 +14,7 @@ void add_tensor(Sha256* hash, const Tensor& tensor) {
   hash->add_number(static_cast<std::int32_t>(tensor.type()));
   hash->add(tensor.shape().data(), tensor.shape().size() * sizeof(std::int64_t));
   hash->add(tensor.data(), tensor.size_bytes());
+  for (const Tensor& element : elements_of(tensor)) add_tensor(hash, element);
 }
 
 Key key_of_site(const std::string& tensor, const Quantizer& quantizer) {
