@@ -17,8 +17,9 @@ struct VerifyOptions {
   /// Steps of an output by which the exported model, run without optimizations, may differ from the
   /// plain simulation. One: a value that lies between two codes may round to either.
   double max_steps = 1.0;
-  int num_threads = 1;        ///< of the sessions of the exported model
-  int num_latency_runs = 10;  ///< runs of the first sample per model; 0: no timing
+  int num_threads = 1;  ///< of the sessions of the exported model
+  /// Runs of the first sample per model; 0: no timing. Not done where the weights are large.
+  int num_latency_runs = 10;
 };
 
 /// Whether ONNX Runtime opens the file with one level of optimizations.
@@ -73,7 +74,10 @@ struct VerifyResult {
   bool passed = false;
 };
 
-/// Checks an exported model file against the simulation that it came from.
+/// Checks an exported model file against the simulation that it came from. Where the weights take
+/// more than SimulationOptions::calibration_copies_bytes, the runs are set up one after another,
+/// use the weights where they lie in their files, without fusions and copies made for speed, and no
+/// latency is measured.
 /// @throws Error for samples that do not fit, or a file that is no model.
 VerifyResult verify(Simulation& simulation, const std::filesystem::path& qdq_file,
                     SampleSource& samples, const VerifyOptions& options = {});

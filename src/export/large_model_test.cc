@@ -73,5 +73,38 @@ TEST_F(LargeModel, IsWrittenWithItsWeightsOutsideAndVerified) {
   }
 }
 
+TEST_F(LargeModel, IsCheckedOneRunAfterAnotherWithTheSameResult) {
+  int num_samples = 66;  // more than are run at once, with the first network
+  for (const auto& [name, model] : nets()) {
+    Simulation small(model);
+    Simulation large(mapped(model), {.calibration_copies_bytes = 0});
+    VectorSource source(samples(model, num_samples));
+    small.calibrate(source);
+    source.rewind();
+    large.calibrate(source);
+    const std::filesystem::path file = folder_ / "q.onnx";
+    to_onnx_qdq(large).save(file, kOutside);
+    const VerifyResult wanted = verify(small, file, source, {.num_latency_runs = 1});
+    const VerifyResult got = verify(large, file, source, {.num_latency_runs = 1});
+    EXPECT_EQ(got.passed, wanted.passed) << name;
+    EXPECT_EQ(got.num_samples, num_samples);
+    ASSERT_EQ(got.agreements.size(), wanted.agreements.size());
+    for (std::size_t i = 0; i < got.agreements.size(); ++i) {
+      const Agreement& row = got.agreements[i];
+      EXPECT_EQ(row.output, wanted.agreements[i].output);
+      EXPECT_EQ(row.tested, wanted.agreements[i].tested);
+      if (row.reference != "plain simulation") continue;  // the others are not fused here
+      EXPECT_EQ(row.max_difference, wanted.agreements[i].max_difference) << name;
+      EXPECT_EQ(row.sqnr_db, wanted.agreements[i].sqnr_db) << name;
+    }
+    EXPECT_GT(wanted.qdq_ms, 0.0);
+    EXPECT_EQ(got.qdq_ms, 0.0);
+    EXPECT_THAT(got.notes, ::testing::Contains(::testing::HasSubstr("no latency was measured")));
+    EXPECT_TRUE(verify(folder_ / "m.onnx", file, source, {.calibration_copies_bytes = 0}).passed)
+        << name;
+    num_samples = 2;
+  }
+}
+
 }  // namespace
 }  // namespace bitsweep

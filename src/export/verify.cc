@@ -5,11 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
-#include <functional>
-#include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -18,17 +14,22 @@
 #include "export/agreement.h"
 #include "export/first_nan.h"
 #include "export/plain_agreement.h"
+#include "export/verify_runs.h"
 #include "graph/onnx_checks.h"
 #include "simulate/engine.h"
-#include "simulate/file_session.h"
-#include "simulate/plain_run.h"
 
 namespace bitsweep {
 namespace {
 
 using exporting::AgreementSums;
+using exporting::kFileRun;
+using exporting::kFloatRun;
+using exporting::kNumRuns;
+using exporting::kOptimizedRun;
+using exporting::kPlainRun;
+using exporting::kUsualRun;
+using exporting::Run;
 using graph::TensorId;
-using simulate::FileSession;
 using simulate::OptimizationLevel;
 
 constexpr std::array<std::pair<OptimizationLevel, const char*>, 4> kLevels = {
@@ -47,21 +48,18 @@ constexpr const char* kPlain = "plain simulation";
 constexpr const char* kUsual = "simulation";
 constexpr const char* kFile = "qdq";
 
-using Runner = std::function<std::vector<Tensor>(const Feed&)>;
+struct Pair {
+  const char* reference;
+  const char* tested;
+  Run reference_run;
+  Run tested_run;
+};
 
-double median_ms(const Runner& run, const Feed& feed, int num_runs) {
-  std::vector<double> times;
-  run(feed);  // the first run allocates
-  for (int i = 0; i < num_runs; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    run(feed);
-    times.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-            .count());
-  }
-  std::nth_element(times.begin(), times.begin() + num_runs / 2, times.end());
-  return times[static_cast<std::size_t>(num_runs / 2)];
-}
+constexpr std::array<Pair, 5> kPairs = {{{kPlain, kFile, kPlainRun, kFileRun},
+                                         {kUsual, kFile, kUsualRun, kFileRun},
+                                         {kUsual, "qdq optimized", kUsualRun, kOptimizedRun},
+                                         {"float", kUsual, kFloatRun, kUsualRun},
+                                         {"float", "qdq optimized", kFloatRun, kOptimizedRun}}};
 
 bool has_nan(const Tensor& tensor) {
   if (!is_quantizable_type(tensor.type())) return false;
@@ -72,27 +70,28 @@ bool has_nan(const Tensor& tensor) {
 
 class Verifier {
  public:
-  Verifier(Simulation& simulation, std::filesystem::path qdq_file, Runner run_float,
-           const VerifyOptions& options)
+  // Without a float file the simulation runs the float model too.
+  Verifier(Simulation& simulation, const std::filesystem::path& qdq_file,
+           std::filesystem::path float_file, const VerifyOptions& options)
       : simulation_(simulation),
-        qdq_file_(std::move(qdq_file)),
-        run_float_(std::move(run_float)),
         options_(options),
-        qdq_(Model::load(qdq_file_)),
+        qdq_(Model::load(qdq_file)),
         exported_(qdq_),
-        biases_(exporting::stored_biases(simulation, exported_)) {}
+        biases_(exporting::stored_biases(simulation, exported_)),
+        runs_(simulation, qdq_file, std::move(float_file), exported_, biases_, options) {}
 
   VerifyResult run(SampleSource& samples) {
     result_.problems = graph::onnx_problems(qdq_);
     check_faces();
-    for (const auto& [level, name] : kLevels) load(level, name);
-    const bool runs = plain_ != nullptr && optimized_ != nullptr;
+    for (const auto& [level, name] : kLevels) result_.loads.push_back(runs_.load(level, name));
+    const bool runs = result_.loads.front().loads && result_.loads.back().loads;
     if (runs) compare(samples);
     const bool agrees = runs && largest_steps() <= options_.max_steps + kSlackOfSteps;
     if (runs && !agrees) {
       result_.first_disagreement = exporting::first_disagreement(
           simulation_, exported_, biases_, worst_, options_.max_steps + kSlackOfSteps);
       if (result_.first_disagreement) result_.first_disagreement->sample = worst_sample_;
+      note_missing_casts();
     }
     result_.passed = agrees && result_.problems.empty() &&
                      std::all_of(result_.loads.begin(), result_.loads.end(),
@@ -113,25 +112,6 @@ class Verifier {
       result_.problems.emplace_back("the names of the outputs are not those of the float model");
   }
 
-  void load(OptimizationLevel level, const char* name) {
-    LoadCheck check{.level = name, .loads = false, .reason = {}};
-    try {
-      auto session = std::make_unique<FileSession>(
-          qdq_file_, simulate::FileSessionOptions{
-                         .level = level,
-                         .num_threads = options_.num_threads,
-                         .ort_library = simulation_.options().ort_library,
-                         .custom_op_libraries = simulation_.options().custom_op_libraries});
-      check.loads = true;
-      if (level == OptimizationLevel::kDisabled) plain_ = std::move(session);
-      if (level == OptimizationLevel::kAll) optimized_ = std::move(session);
-    } catch (const Error& refusal) {
-      if (refusal.code() != ErrorCode::kRuntime) throw;
-      check.reason = refusal.what();
-    }
-    result_.loads.push_back(std::move(check));
-  }
-
   // One step of the grid that decides a tensor's values; 0 when there is none.
   double step_of(const std::string& tensor) const {
     const std::string owner = simulation_.effective_tensor(tensor);
@@ -142,52 +122,40 @@ class Verifier {
   }
 
   void compare(SampleSource& samples) {
-    static constexpr std::array<std::pair<const char*, const char*>, 5> kPairs = {
-        {{kPlain, kFile},
-         {kUsual, kFile},
-         {kUsual, "qdq optimized"},
-         {"float", kUsual},
-         {"float", "qdq optimized"}}};
     const std::vector<ValueInfo> outputs = simulation_.model().outputs();
-    const simulate::PlainRun plain_run(simulation_.engine(),
-                                       {.constants = biases_.by_tensor,
-                                        .constant_inputs = biases_.by_input,
-                                        .opset = qdq_.opset(),
-                                        .outputs = simulation_.engine().graph().outputs()});
     std::vector<std::vector<AgreementSums>> sums(kPairs.size(),
                                                  std::vector<AgreementSums>(outputs.size()));
-    Feed feed;
     samples.rewind();
-    while (samples.next(&feed)) {
-      simulation_.check_feed(feed);
-      if (result_.num_samples == 0) first_ = feed;
-      const std::vector<Tensor> reference = run_float_(feed);
-      const std::vector<Tensor> simulated = simulation_.run(feed);
-      const std::vector<Tensor> plainly = plain_run.run(feed);
-      const std::vector<Tensor> plain = plain_->run(feed);
-      const std::vector<Tensor> optimized = optimized_->run(feed);
-      const std::vector<Tensor>* by_pair[][2] = {{&plainly, &plain},
-                                                 {&simulated, &plain},
-                                                 {&simulated, &optimized},
-                                                 {&reference, &simulated},
-                                                 {&reference, &optimized}};
-      for (std::size_t o = 0; o < outputs.size(); ++o) {
-        if (has_nan(simulated[o]) && !has_nan(reference[o])) {
-          if (broken_outputs_.empty()) broken_ = feed;
-          broken_outputs_.insert(outputs[o].name);
+    for (;;) {
+      const std::vector<Feed> feeds = runs_.next_feeds(samples);
+      if (feeds.empty()) break;
+      if (result_.num_samples == 0) first_ = feeds.front();
+      std::array<std::vector<std::vector<Tensor>>, kNumRuns> by_run;
+      for (std::size_t run = 0; run < kNumRuns; ++run)
+        by_run[run] = runs_.outputs_of(static_cast<Run>(run), feeds);
+      for (std::size_t i = 0; i < feeds.size(); ++i) {
+        const auto values = [&](Run run, std::size_t o) -> const Tensor& {
+          return by_run[run][i][o];
+        };
+        for (std::size_t o = 0; o < outputs.size(); ++o) {
+          if (has_nan(values(kUsualRun, o)) && !has_nan(values(kFloatRun, o))) {
+            if (broken_outputs_.empty()) broken_ = feeds[i];
+            broken_outputs_.insert(outputs[o].name);
+          }
+          const double step = step_of(outputs[o].name);
+          for (std::size_t p = 0; p < kPairs.size(); ++p)
+            sums[p][o].add(values(kPairs[p].reference_run, o), values(kPairs[p].tested_run, o),
+                           step);
+          AgreementSums here;
+          here.add(values(kPlainRun, o), values(kFileRun, o), step);
+          if (here.max_steps() > worst_steps_) {
+            worst_steps_ = here.max_steps();
+            worst_ = feeds[i];
+            worst_sample_ = result_.num_samples;
+          }
         }
-        const double step = step_of(outputs[o].name);
-        for (std::size_t p = 0; p < kPairs.size(); ++p)
-          sums[p][o].add((*by_pair[p][0])[o], (*by_pair[p][1])[o], step);
-        AgreementSums here;
-        here.add(plainly[o], plain[o], step);
-        if (here.max_steps() > worst_steps_) {
-          worst_steps_ = here.max_steps();
-          worst_ = feed;
-          worst_sample_ = result_.num_samples;
-        }
+        ++result_.num_samples;
       }
-      ++result_.num_samples;
     }
     if (result_.num_samples > 0 && qdq_.opset() > simulation_.model().opset()) check_conversion();
     if (result_.num_samples == 0) {
@@ -198,8 +166,8 @@ class Verifier {
     for (std::size_t p = 0; p < kPairs.size(); ++p) {
       for (std::size_t o = 0; o < outputs.size(); ++o) {
         result_.agreements.push_back({.output = outputs[o].name,
-                                      .reference = kPairs[p].first,
-                                      .tested = kPairs[p].second,
+                                      .reference = kPairs[p].reference,
+                                      .tested = kPairs[p].tested,
                                       .max_difference = sums[p][o].max_difference(),
                                       .max_steps = sums[p][o].max_steps(),
                                       .sqnr_db = sums[p][o].sqnr_db(),
@@ -207,11 +175,19 @@ class Verifier {
       }
     }
     note_last_bits();
-    if (options_.num_latency_runs > 0) {
-      result_.float_ms = median_ms(run_float_, first_, options_.num_latency_runs);
-      result_.qdq_ms = median_ms([&](const Feed& f) { return optimized_->run(f); }, first_,
-                                 options_.num_latency_runs);
+    measure_latency();
+  }
+
+  void measure_latency() {
+    if (options_.num_latency_runs <= 0) return;
+    if (runs_.large()) {
+      result_.notes.emplace_back(
+          "no latency was measured: the weights are so large that each run was set up by itself, "
+          "without the copies that make it fast");
+      return;
     }
+    result_.float_ms = runs_.latency_ms(kFloatRun, first_, options_.num_latency_runs);
+    result_.qdq_ms = runs_.latency_ms(kOptimizedRun, first_, options_.num_latency_runs);
   }
 
   const Agreement& agreement(const std::string& output, const char* reference,
@@ -242,6 +218,33 @@ class Verifier {
         agreement(worst->output, "float", kUsual).sqnr_db));
   }
 
+  bool has_cast(TensorId exported) const {
+    const graph::TensorInfo& info = exported_.tensor(exported);
+    const auto is_cast = [&](int node) {
+      return node >= 0 && exported_.node(node).op_type == "Cast";
+    };
+    return is_cast(info.producer) ||
+           std::any_of(info.uses.begin(), info.uses.end(),
+                       [&](const graph::Use& use) { return is_cast(use.node); });
+  }
+
+  // A format without a scale is a pair of Casts in a file, which an export may leave out.
+  void note_missing_casts() {
+    const simulate::Engine& engine = simulation_.engine();
+    for (const int s : engine.enabled_state()) {
+      const graph::TensorInfo& info =
+          engine.graph().tensor(engine.placement().sites[static_cast<std::size_t>(s)].tensor);
+      const Format& format = engine.quantizer(s)->format();
+      const TensorId t = exported_.find(info.name);
+      if (info.is_static || format.needs_encoding() || t == graph::kAbsent || has_cast(t)) continue;
+      result_.notes.push_back(fmt::format(
+          "the simulation rounds \"{}\" to {}, and the file does not: it was written without the "
+          "casts that do so; write them too (float16_casts=True in to_onnx_qdq) to compare",
+          info.name, format.name()));
+      return;
+    }
+  }
+
   void note_nan() {
     if (broken_outputs_.empty()) return;
     const std::string begin = exporting::first_nan(simulation_, broken_);
@@ -257,13 +260,8 @@ class Verifier {
   // that.
   void check_conversion() {
     const std::vector<TensorId>& outputs = simulation_.engine().graph().outputs();
-    const auto run = [&](std::int64_t opset) {
-      return simulate::PlainRun(simulation_.engine(),
-                                {.opset = opset, .quantized = false, .outputs = outputs})
-          .run(first_);
-    };
-    const std::vector<Tensor> before = run(0);
-    const std::vector<Tensor> after = run(qdq_.opset());
+    const std::vector<Tensor> before = runs_.float_outputs(0, first_);
+    const std::vector<Tensor> after = runs_.float_outputs(qdq_.opset(), first_);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       if (!is_quantizable_type(before[o].type())) continue;
       AgreementSums sums;
@@ -286,14 +284,11 @@ class Verifier {
   }
 
   Simulation& simulation_;
-  std::filesystem::path qdq_file_;
-  Runner run_float_;
   VerifyOptions options_;
   Model qdq_;
   graph::Graph exported_;
   exporting::StoredBiases biases_;
-  std::unique_ptr<FileSession> plain_;
-  std::unique_ptr<FileSession> optimized_;
+  exporting::VerifyRuns runs_;
   Feed first_;
   Feed worst_;
   Feed broken_;  // the first that gives NaN
@@ -307,24 +302,14 @@ class Verifier {
 
 VerifyResult verify(Simulation& simulation, const std::filesystem::path& qdq_file,
                     SampleSource& samples, const VerifyOptions& options) {
-  return Verifier(
-             simulation, qdq_file, [&](const Feed& feed) { return simulation.run_float(feed); },
-             options)
-      .run(samples);
+  return Verifier(simulation, qdq_file, {}, options).run(samples);
 }
 
 VerifyResult verify(const std::filesystem::path& float_file, const std::filesystem::path& qdq_file,
                     SampleSource& samples, const SimulationOptions& simulation_options,
                     const VerifyOptions& options) {
   Simulation simulation = from_onnx_qdq(Model::load(qdq_file), simulation_options);
-  const FileSession session(float_file,
-                            {.level = OptimizationLevel::kAll,
-                             .num_threads = options.num_threads,
-                             .ort_library = simulation_options.ort_library,
-                             .custom_op_libraries = simulation_options.custom_op_libraries});
-  return Verifier(
-             simulation, qdq_file, [&](const Feed& feed) { return session.run(feed); }, options)
-      .run(samples);
+  return Verifier(simulation, qdq_file, float_file, options).run(samples);
 }
 
 }  // namespace bitsweep

@@ -106,6 +106,21 @@ TEST_F(Verify, NamesTheFirstTensorThatDisagrees) {
   EXPECT_GT(result.first_disagreement->max_difference, 0.0);
 }
 
+TEST_F(Verify, SaysThatCastsAreMissing) {
+  const Model model = chain();
+  Simulation sim(model, {.activation_format = Format::parse("bfloat16")});
+  calibrate(sim, samples(model, 2));
+  Feeds feeds(samples(model, 2));
+  VerifyOptions options = quick_;
+  options.max_steps = 0.05;
+  const auto notes = [&](bool half_casts) {
+    to_onnx_qdq(sim, {.half_casts = half_casts}).save(folder_ / "q.onnx");
+    return verify(sim, folder_ / "q.onnx", feeds, options).notes;
+  };
+  EXPECT_THAT(notes(false), ::testing::Contains(::testing::HasSubstr("without the casts")));
+  EXPECT_THAT(notes(true), ::testing::IsEmpty());
+}
+
 TEST_F(Verify, NamesAWeightThatIsNotTheSimulations) {
   const Model model = chain();
   Simulation sim(model);

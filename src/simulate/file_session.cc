@@ -42,6 +42,11 @@ FileSession::FileSession(const std::filesystem::path& file, const FileSessionOpt
     so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
     so.SetGraphOptimizationLevel(ort_level(options.level));
     so.SetIntraOpNumThreads(options.num_threads);
+    if (options.small) {
+      so.AddConfigEntry("session.disable_prepacking", "1");
+      so.DisableCpuMemArena();
+      so.DisableMemPattern();
+    }
     for (const auto& library : options.custom_op_libraries)
       so.RegisterCustomOpsLibrary(library.c_str());
     impl_->session = Ort::Session(env, file.c_str(), so);

@@ -13,15 +13,34 @@ namespace {
 // Parameters are stored as the simulation rounds them, other constants up to this width too.
 constexpr int kConstantsAreRoundedUpTo = 8;
 
-Tensor rounded_as_quantize_linear(const Quantizer& q, const Tensor& value) {
+// The value of a site, rounded as the file has it.
+std::shared_ptr<const FakeQuantPlan> plan_of(const Quantizer& q, bool rounds_as_file) {
+  if (!rounds_as_file || !q.encoding()) return q.plan();
+  return std::make_shared<FakeQuantPlan>(*q.encoding(), Rounding::kQuantizeLinear);
+}
+
+bool is_stored_rounded(const graph::Site& site, const Quantizer& q) {
+  return site.role == graph::TensorRole::kParameter || !q.format().is_integer() ||
+         q.bitwidth() <= kConstantsAreRoundedUpTo;
+}
+
+Tensor applied(const FakeQuantPlan& plan, const Tensor& value) {
   Tensor result = Tensor::allocate(value.type(), value.shape());
-  FakeQuantPlan(*q.encoding(), Rounding::kQuantizeLinear)
-      .apply_typed(value.type(), value.data(), result.mutable_data(), value.shape(), 0,
+  plan.apply_typed(value.type(), value.data(), result.mutable_data(), value.shape(), 0,
                    value.size());
   return result;
 }
 
 }  // namespace
+
+bool has_large_weights(const Engine& engine) {
+  const graph::Graph& graph = engine.graph();
+  std::size_t bytes = 0;
+  for (TensorId t = 0; t < static_cast<TensorId>(graph.tensors().size()); ++t) {
+    if (graph.tensor(t).is_static) bytes += graph.static_value(t).size_bytes();
+  }
+  return bytes > engine.options().calibration_copies_bytes;
+}
 
 PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   const graph::Graph& graph = engine.graph();
@@ -35,26 +54,25 @@ PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   spec.opset = options.opset;
   spec.replaced = options.constants;
   spec.replaced_inputs = options.constant_inputs;
+  const bool keeps_copies = !has_large_weights(engine);
   state_.sites.resize(engine.placement().sites.size());
   for (const int s : state) {
     const graph::Site& site = engine.placement().sites[static_cast<std::size_t>(s)];
     const TensorId t = site.tensor;
     const Quantizer& q = *engine.quantizer(s);
-    if (graph.tensor(t).is_static) {
-      const bool is_stored_rounded = site.role == graph::TensorRole::kParameter ||
-                                     !q.format().is_integer() ||
-                                     q.bitwidth() <= kConstantsAreRoundedUpTo;
-      const Tensor value = graph.static_value(t);
-      spec.replaced[t] =
-          is_stored_rounded ? q.fake_quant(value) : rounded_as_quantize_linear(q, value);
+    const bool is_static = graph.tensor(t).is_static;
+    const auto plan =
+        plan_of(q, options.rounds_as_file && !(is_static && is_stored_rounded(site, q)));
+    if (is_static && keeps_copies) {
+      spec.replaced[t] = applied(*plan, graph.static_value(t));
       continue;
     }
+    if (is_static && engine.order().last_read(t) < 0) continue;  // nobody reads it
     spec.quantizers.push_back({t, s, false});
     SiteAction& action = state_.sites[static_cast<std::size_t>(s)];
     action.mode = SiteAction::Mode::kQuantize;
-    action.plan = q.encoding()
-                      ? std::make_shared<FakeQuantPlan>(*q.encoding(), Rounding::kQuantizeLinear)
-                      : q.plan();
+    action.plan = plan;
+    action.input_is_stored = is_static;
   }
   has_nodes_ = spec.state_input = !spec.quantizers.empty();
   session_ = std::make_unique<Session>(

@@ -59,6 +59,17 @@ const std::filesystem::path& placeholder_folder() {
 // Measured with ONNX Runtime 1.32: what a session of a few operators takes.
 constexpr std::size_t kSessionBytes = std::size_t{1} << 20;
 
+// Above this, weights that are quantized anew in each run are so large that the arena, which keeps
+// what was freed, would hold a good part of the model.
+constexpr std::size_t kLargeWeightBytes = std::size_t{256} << 20;
+
+std::size_t weight_bytes(const graph::Piece& piece) {
+  std::size_t bytes = 0;
+  for (const graph::ExternalInitializer& weight : piece.initializers)
+    bytes += weight.value.size_bytes();
+  return bytes;
+}
+
 }  // namespace
 
 struct Session::Impl {
@@ -110,7 +121,12 @@ void make_session(Session::Impl& impl, const SessionOptions& options) {
   Ort::SessionOptions so;
   so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
   so.SetGraphOptimizationLevel(optimization_level(options.optimization));
-  so.AddConfigEntry("session.use_env_allocators", "1");
+  if (!optimized && weight_bytes(impl.piece) > kLargeWeightBytes) {
+    so.DisableCpuMemArena();
+    so.DisableMemPattern();
+  } else {
+    so.AddConfigEntry("session.use_env_allocators", "1");
+  }
   // Outside of the arena, which would keep what a dropped session held.
   so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
   so.AddConfigEntry("session.model_external_initializers_file_folder_path",
