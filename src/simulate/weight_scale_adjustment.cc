@@ -19,6 +19,9 @@ constexpr double kInt32Limit = 2147483648.0 - 32768.0;
 // Requantization multiplies by input scale * weight scale / output scale, which must not vanish.
 const double kSmallestMultiplier = std::exp2(-23.5);
 constexpr float kSmallestNormalHalf = 6.103515625e-05F;
+// No integer kernel multiplies wider inputs into 32 bits: their steps are so small that a weight
+// whose scale fits the bias would be rounded to zero.
+constexpr int kWidestKernelInput = 16;
 
 class Adjuster {
  public:
@@ -36,6 +39,7 @@ class Adjuster {
     if (w == nullptr || x == nullptr || w->granularity().blockwise() || w->frozen()) return;
 
     Encoding encoding = *w->encoding();
+    const bool integer_kernel = x->bitwidth() <= kWidestKernelInput;
     const auto sx = static_cast<float>(x->encoding()->cells.front().delta);
     const std::vector<std::vector<double>> bias = bias_per_scale(op, encoding.cells.size());
     const Quantizer* y = op.outputs.empty() ? nullptr : ready_integer(op.outputs.front());
@@ -43,8 +47,10 @@ class Adjuster {
     bool widened = false;
     for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
       auto sw = static_cast<float>(encoding.cells[c].delta);
-      for (const double b : bias[c]) sw = hold(sw, b, sx);
-      if (y != nullptr) {
+      if (integer_kernel) {
+        for (const double b : bias[c]) sw = hold(sw, b, sx);
+      }
+      if (integer_kernel && y != nullptr) {
         const auto sy = static_cast<float>(y->encoding()->cells.front().delta);
         sw = std::max(sw, static_cast<float>(kSmallestMultiplier * sy / sx));
         const double step = static_cast<double>(sx) * sw;

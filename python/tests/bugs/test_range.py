@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bitsweep
+from sessions import float_session
 from situations import PER_CHANNEL, SCHEMES, build, node, normal, rows, samples, simulate
 
 
@@ -53,6 +54,21 @@ def test_a_tiny_weight_scale_is_widened_until_the_bias_fits_and_says_so(largest,
     assert ("fits 32 bits" in rows(sim)["w"].reason) == widened
     wanted = 1e-7 * feeds[0]["x"] + weights["b"].reshape(1, 2, 1, 1)
     np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], wanted, rtol=0.01)
+
+
+@pytest.mark.parametrize("bits", [20, 24, 28, 32])
+def test_wide_activations_leave_the_weight_scales_alone(bits):
+    # No kernel has 32-bit sums of such values: a scale that held the bias would round the weights away.
+    weights = {"w": normal(4, 3, 1, 1), "b": normal(4)}
+    model = build([node("Conv", ["x", "w", "b"], ["y"])], {"x": [1, 3, 4, 4]}, weights)
+    feeds = samples(x=[1, 3, 4, 4])
+    deltas = {}
+    for width in (8, bits):
+        sim = simulate(model, feeds, activation_type=f"int{width}")
+        deltas[width] = [e.delta for e in sim.qc_quantize_op_dict["w"].get_encodings()]
+    assert deltas[8] == deltas[bits]
+    plain = float_session(model).run(None, feeds[0])[0]
+    np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], plain, atol=0.05)
 
 
 # G18: symmetric grids without a sign
