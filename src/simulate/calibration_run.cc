@@ -25,11 +25,12 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine), divisors_(engi
     q->reset_statistics();
   }
   // Constants need no run: a parameter is ready at once, a constant operand adds its values to the
-  // statistics.
+  // statistics (some with every run).
   for (const int s : engine.enabled_state()) {
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
     Quantizer& q = *engine.quantizer(s);
-    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() || q.frozen())
+    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() ||
+        q.frozen() || engine.observed_in_every_run(s))
       continue;
     const Tensor value = engine.graph().static_value(site.tensor);
     q.observe(value);

@@ -121,6 +121,9 @@ class Engine {
                               ObserverOrder* order = nullptr, std::int64_t sample = 0);
   /// How many samples may be observed side by side.
   int num_observers() const;
+  /// A constant beside activations in a histogram of batches: each run observes it anew, so that it
+  /// weighs as in the reference. Other constants are observed once.
+  bool observed_in_every_run(int site) const;
   /// How often each quantizer observes in a run.
   std::map<const Quantizer*, int> observed_sites() const;
 

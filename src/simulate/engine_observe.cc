@@ -1,5 +1,6 @@
 // The part of Engine that observes: shapes first, then the ranges of activations.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "graph/macs.h"
@@ -11,7 +12,7 @@ namespace bitsweep::simulate {
 
 using graph::TensorId;
 
-// Constants were observed once, from their value.
+// Constants were observed before, from their value.
 bool Engine::observes(int site) const {
   return !is_static_site(site) && quantizer(site)->format().needs_encoding();
 }
@@ -19,6 +20,18 @@ bool Engine::observes(int site) const {
 bool Engine::is_stored_parameter(int site) const {
   return is_static_site(site) &&
          placement_.sites[static_cast<std::size_t>(site)].role == graph::TensorRole::kParameter;
+}
+
+bool Engine::observed_in_every_run(int site) const {
+  const Quantizer& q = *quantizer(site);
+  const bool batches_weigh_the_same =
+      (q.scheme() == Scheme::kTfEnhanced || q.scheme() == Scheme::kPercentile) &&
+      q.histogram_support() == HistogramSupport::kFirstBatch;
+  if (!batches_weigh_the_same || !is_static_site(site) || is_stored_parameter(site) || q.frozen() ||
+      !q.format().needs_encoding())
+    return false;
+  const State tied = sites_of({&q});
+  return std::any_of(tied.begin(), tied.end(), [&](int s) { return observes(s); });
 }
 
 // Quantized copies of all weights would double the memory of a large model.
@@ -53,7 +66,7 @@ void Engine::end_observation() { sessions_.erase_beginning_with(kObserveKey); }
 std::map<const Quantizer*, int> Engine::observed_sites() const {
   std::map<const Quantizer*, int> sites;
   for (const int s : enabled_state()) {
-    if (observes(s)) ++sites[quantizer(s).get()];
+    if (observes(s) || observed_in_every_run(s)) ++sites[quantizer(s).get()];
   }
   return sites;
 }
@@ -62,6 +75,11 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
                                     std::int64_t sample) {
   State state;
   for (const int s : enabled_state()) {
+    if (observed_in_every_run(s)) {
+      std::optional<ObserverOrder::Turn> turn;
+      if (order != nullptr) turn.emplace(*order, *quantizer(s), sample);
+      quantizer(s)->observe(value_of_site(s));
+    }
     if (observes(s) || is_stored_parameter(s)) state.push_back(s);
   }
   const Span whole{0, order_.size()};

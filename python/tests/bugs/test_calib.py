@@ -113,3 +113,55 @@ def test_an_attention_mask_of_infinities_spoils_no_range(scheme, mask_is_constan
     assert -1.1 * largest < scores.min < 0 < scores.max < 1.1 * largest
     for feed in feeds:
         assert all(np.isfinite(y).all() for y in sim.session.run(None, feed))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_growing_range_does_not_depend_on_how_samples_are_batched(scheme):
+    model = build(
+        [node("Relu", ["x"], ["r"]), node("MatMul", ["r", "w"], ["y"])],
+        {"x": ["n", 16]},
+        {"w": normal(16, 4)},
+    )
+    data = np.concatenate([normal(16, 16) * scale for scale in (1, 3, 0.5, 10)])
+    found = []
+    for size, order in ((64, 1), (16, 1), (7, 1), (1, 1), (7, -1)):
+        sim = bitsweep.QuantizationSimModel(
+            model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+        )
+        sim.set_histogram_support("growing")
+        rows_in_order = data[::order]
+        sim.compute_encodings([{"x": rows_in_order[i : i + size]} for i in range(0, 64, size)])
+        # The product is not compared: its last bits depend on the batch in the runtime itself.
+        encodings = [sim.qc_quantize_op_dict[t].get_encodings()[0] for t in ("x", "w")]
+        found.append([(e.min, e.max, e.delta, e.offset) for e in encodings])
+    assert all(ranges == found[0] for ranges in found)
+    assert found[0][0][1] > 12, "the range grew with the last samples"
+
+
+# A constant that shares a histogram with activations is a part of every run
+@pytest.mark.parametrize("scheme", ["tf_enhanced", "percentile"])
+@pytest.mark.parametrize("order", [["h", "c"], ["c", "h"]], ids="-".join)
+def test_the_weight_of_a_tied_constant_does_not_fade_with_more_samples(scheme, order):
+    constant = np.linspace(-5, 5, 8, dtype=np.float32).reshape(1, 8)
+    model = build(
+        [
+            node("Relu", ["x"], ["h"]),
+            node("Concat", order, ["both"], axis=0),
+            node("MatMul", ["both", "w"], ["y"]),
+        ],
+        {"x": [6, 8]},
+        {"c": constant, "w": normal(8, 4)},
+    )
+    (feed,) = samples(1, x=[6, 8])
+    ranges = []
+    for count in (1, 8):
+        sim = bitsweep.QuantizationSimModel(
+            model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+        )
+        quantizer = sim.qc_quantize_op_dict["both"]
+        assert sim.qc_quantize_op_dict["c"] is quantizer
+        quantizer.set_percentile_value(90.0)
+        sim.compute_encodings([feed] * count)
+        (e,) = quantizer.get_encodings()
+        ranges.append((e.min, e.max))
+    assert ranges[0] == pytest.approx(ranges[1])
