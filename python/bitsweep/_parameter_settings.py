@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from bitsweep import _core
@@ -192,11 +192,15 @@ def set_param_type(
     operators = _chosen(
         sim, "set_param_type", op_types=op_types, exclude=nodes_to_exclude, include=nodes_to_include
     )
-    for op in operators:
-        for tensor, kind in op.parameters:
-            quantizer = sim.qc_quantize_op_dict.get(tensor)
-            if kind != "bias" and quantizer is not None and quantizer.enabled:
-                _apply(quantizer, param_type, strict)
+    chosen = {
+        tensor: quantizer
+        for op in operators
+        for tensor, kind in op.parameters
+        if kind != "bias"
+        and (quantizer := sim.qc_quantize_op_dict.get(tensor)) is not None
+        and quantizer.enabled
+    }
+    _apply(chosen, param_type, strict)
 
 
 def clamp_activation_encodings(quant_sim: QuantizationSimModel, clamp_val: float) -> None:
@@ -269,16 +273,27 @@ def _chosen(
 def _set_weights(
     sim: QuantizationSimModel, operators: list[_core.OperatorInfo], spec: QSpec, strict: bool
 ) -> None:
-    for op in operators:
-        for tensor, kind in op.parameters:
-            quantizer = sim.qc_quantize_op_dict.get(tensor)
-            if kind == "weight" and quantizer is not None:
-                _apply(quantizer, spec, strict)
+    chosen = {
+        tensor: quantizer
+        for op in operators
+        for tensor, kind in op.parameters
+        if kind == "weight" and (quantizer := sim.qc_quantize_op_dict.get(tensor)) is not None
+    }
+    _apply(chosen, spec, strict)
 
 
-def _apply(quantizer: QcQuantizeOp, spec: QSpec, strict: bool) -> None:
-    try:
-        quantizer.set_qspec(spec)
-    except ValueError:  # the block size does not divide the dimension
-        if strict:
-            raise
+def _apply(quantizers: Mapping[str, QcQuantizeOp], spec: QSpec, strict: bool) -> None:
+    left = []
+    for tensor, quantizer in quantizers.items():
+        try:
+            quantizer.set_qspec(spec)
+        except ValueError:  # the block size does not divide the dimension
+            if strict:
+                raise
+            left.append(f'"{tensor}"')
+    if left:
+        warnings.warn(
+            f"{len(left)} of the parameters stay as they were, since the type does not fit their shape: "
+            f"{', '.join(left)}",
+            stacklevel=4,
+        )

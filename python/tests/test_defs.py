@@ -37,6 +37,8 @@ def test_legacy_pair_of_kind_and_width_goes_both_ways():
     kind = defs.QuantizationDataType
     assert defs.qtype.from_legacy_repr(kind.float, 16) == defs.float16
     assert defs.int4.to_legacy_repr() == (kind.int, 4)
+    with pytest.raises(ValueError, match="'float' with 16 bits; use QuantizationDataType"):
+        defs.qtype.from_legacy_repr("float", 16)
     with pytest.raises(ValueError, match="float with 8 bits"):
         defs.qtype.from_legacy_repr(kind.float, 8)
 

@@ -46,7 +46,8 @@ def settings(sim, tensor):
 
 
 def test_blocks_are_set_where_they_fit(sim):
-    set_blockwise_quantization_for_weights(sim, ("Conv", "MatMul"), 4, False, 8)
+    with pytest.warns(UserWarning, match='1 of the parameters stay.*"w"$'):
+        set_blockwise_quantization_for_weights(sim, ("Conv", "MatMul"), 4, False, 8)
     assert settings(sim, "v") == (4, 8)
     assert not sim.qc_quantize_op_dict["v"].use_symmetric_encodings
     assert settings(sim, "w") == (8, 0)
@@ -78,6 +79,8 @@ def test_lpbq_scales_have_the_bits_of_the_weights_or_what_is_left_to_the_wide_ty
     set_lpbq_for_params(sim, 4, 8, nodes_to_include={"product"})
     assert settings(sim, "v") == (4, 8)
     assert sim.qc_quantize_op_dict["v"].native.lpbq_scale_bits == 4
+    (row,) = [r for r in sim.describe() if r.tensor == "v"]
+    assert row.format == "int4 symmetric blocks of 8 along axis 0 with 4-bit scales (LPBQ)"
     other = QuantizationSimModel(model)
     with pytest.warns(DeprecationWarning, match="set_lpbq_for_params"):
         set_grouped_blockwise_quantization_for_weights(other, "MatMul", 4, 10, 8)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "simulate/custom_ops.h"
 #include "simulate/ort_library.h"
 #include "simulate/ort_values.h"
 
@@ -47,8 +48,7 @@ FileSession::FileSession(const std::filesystem::path& file, const FileSessionOpt
       so.DisableCpuMemArena();
       so.DisableMemPattern();
     }
-    for (const auto& library : options.custom_op_libraries)
-      so.RegisterCustomOpsLibrary(library.c_str());
+    register_custom_ops(options.custom_op_libraries, &so);
     impl_->session = Ort::Session(env, file.c_str(), so);
     Ort::AllocatorWithDefaultOptions allocator;
     for (std::size_t i = 0; i < impl_->session.GetInputCount(); ++i)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "bitsweep/error.h"
+#include "simulate/custom_ops.h"
 #include "simulate/ort_library.h"
 #include "simulate/ort_values.h"
 #include "simulate/packed_weights.h"
@@ -139,8 +140,7 @@ void make_session(Session::Impl& impl, const SessionOptions& options) {
     so.AddConfigEntry("session.intra_op.allow_spinning", "0");
   }
   so.Add(quantizer_op_domain());
-  for (const auto& library : options.custom_op_libraries)
-    so.RegisterCustomOpsLibrary(library.c_str());
+  register_custom_ops(options.custom_op_libraries, &so);
   give_weights(impl, optimized, &so);
   const std::string& bytes = impl.piece.bytes;
   if (optimized && options.packed_weights != nullptr) {

@@ -129,6 +129,7 @@ std::string format_text(const Quantizer& q) {
   if (g.blockwise()) {
     text += " blocks of " + std::to_string(g.block_size) + " along axis " +
             std::to_string(g.block_axis);
+    if (q.lpbq()) text += " with " + std::to_string(q.lpbq()->scale_bits) + "-bit scales (LPBQ)";
   } else if (!g.per_tensor()) {
     text += " per-channel(" + std::to_string(g.channel_axis) + ")";
   }

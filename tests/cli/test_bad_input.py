@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,9 +14,9 @@ from cli_support import Run, conv_net, finish, integer_net
 from onnx import TensorProto, helper, numpy_helper
 
 
-def failure(result: subprocess.CompletedProcess[str], *words: str | Path) -> str:
+def failure(result: subprocess.CompletedProcess[str], *words: str | Path, code: int = 1) -> str:
     """The error line, after checking its form."""
-    assert result.returncode == 1, result.stderr
+    assert result.returncode == code, result.stderr
     assert result.stdout == ""
     assert "terminate called" not in result.stderr
     errors = [line for line in result.stderr.splitlines() if not line.startswith("note: ")]
@@ -100,6 +101,50 @@ def test_missing_and_misnamed_inputs(
     failure(sweep(run, model, "misnamed.npz"), 'rename "images" to "image"')
     np.savez(tmp_path / "half.npz", x=np.zeros((2, 4), np.float32))
     failure(sweep(run, two_input_model, "half.npz"), 'input "mask"', '"x"')
+
+
+@pytest.mark.parametrize(
+    ("sections", "named"),
+    [
+        ({"op_types": {}}, "op_types"),
+        ({"op_type": {"Conv": {"is_output_quantised": "True"}}}, "is_output_quantised"),
+        ({"op_type": {"Conv": {"is_output_quantized": "yes"}}}, "yes"),
+        ({"defaults": {"hw_version": "eight"}}, "hw_version"),
+        ({"supergroup_pass_list": ["MatMulAdd"]}, "MatMulAdd"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["sweep", "inspect"])
+def test_rules_with_an_unknown_key_or_value(
+    run: Run, model: Path, data: Path, tmp_path: Path, sections: dict, named: str, verb: str
+) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps({"extends": "default", **sections}))
+    rest = ("--data", data, "-o", "out") if verb == "sweep" else ()
+    result = run(verb, model, "--rules", "mine.json", *rest)
+    failure(result, "mine.json", named, code=2)
+
+
+def test_rules_that_are_missing_or_no_json(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    failure(run("inspect", model, "--rules", "htp_v99"), "htp_v99", "htp_v81")
+    (tmp_path / "broken.json").write_text('{"defaults": ')
+    failure(run("inspect", model, "--rules", "broken.json"), "broken.json", code=2)
+
+
+def test_encodings_of_another_model(
+    run: Run, model: Path, two_input_model: Path, data: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    np.savez(tmp_path / "two.npz", x=np.ones((2, 4), np.float32), mask=np.ones((2, 4), np.float32))
+    exported = run("export", two_input_model, "--data", "two.npz", "-o", "other", "--prefix", "two")
+    assert exported.returncode == 0, exported.stderr
+    encodings = tmp_path / "other" / "two.encodings"
+    arguments = ("quantize", model, "--data", data, "-o", "q.onnx", "--encodings")
+    failure(run(*arguments, encodings), "two.encodings", '"w"')
+    encodings.write_bytes(encodings.read_bytes()[:200])
+    failure(run(*arguments, encodings), "two.encodings")
+    failure(run(*arguments, "nowhere.encodings"), "nowhere.encodings")
+    assert not (tmp_path / "q.onnx").exists()
 
 
 def test_extra_folder_is_named_and_ignored(run: Run, two_input_model: Path, tmp_path: Path) -> None:

@@ -139,8 +139,8 @@ class qtype:  # noqa: N801 - the name is part of the API
         raise error(
             InvalidArgumentError,
             "qtype",
-            f"no type is {dtype.name} with {bitwidth} bits",
-            "use int with 2 to 32 bits, or float with 16 or 32 bits",
+            f"no type is {getattr(dtype, 'name', repr(dtype))} with {bitwidth} bits",
+            "use QuantizationDataType.int with 2 to 32 bits, or .float with 16 or 32 bits",
         )
 
     def to_legacy_repr(self) -> tuple[QuantizationDataType, builtins.int]:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-from onnx import helper
+import shutil
+import subprocess
+from pathlib import Path
 
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper
+
+import bitsweep
 from bitsweep.errors import Error
+from sessions import ONE_THREAD
 from situations import build, node, normal, rows, samples, simulate
 
 
@@ -81,3 +88,61 @@ def test_a_function_of_the_model_is_read_node_by_node():
     assert [op.type for op in sim.operators] == ["MatMul", "Tanh"] * 2
     assert sim.param_names == ["W"]
     assert rows(sim)["h"].status == "quantized"
+
+
+# Operators of a library that the user brings
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def triple_library(tmp_path_factory) -> Path:
+    """Library with the operator Triple of the domain "test.ops"."""
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path_factory.mktemp("custom") / "triple.so"
+    headers = ROOT / "third_party/onnxruntime/include"
+    source = ROOT / "tests/custom_op/triple.c"
+    command = ["cc", "-shared", "-fPIC", f"-I{headers}", f"-I{headers}/core/session"]
+    subprocess.run([*command, "-o", library, source], check=True)
+    return library
+
+
+def triple_model():
+    return build(
+        [
+            node("MatMul", ["x", "W"], ["h"]),
+            node("Triple", ["h"], ["t"], domain="test.ops", name="triple"),
+            node("MatMul", ["t", "V"], ["y"]),
+        ],
+        {"x": [1, 8]},
+        {"W": normal(8, 8), "V": np.eye(8, dtype=np.float32)},
+        imports=[helper.make_opsetid("test.ops", 1)],
+        output_shape=[1, 8],
+        checked=False,  # not without the library
+    )
+
+
+def test_operators_of_a_library_run_and_their_tensors_are_quantized(triple_library):
+    model = triple_model()
+    feeds = samples(x=[1, 8])
+    sim = bitsweep.QuantizationSimModel(
+        model,
+        param_type="int16",
+        activation_type="int16",
+        user_onnx_libs=[triple_library],
+        session_options_kwargs=ONE_THREAD,
+    )
+    sim.compute_encodings(feeds)
+    weight = numpy_helper.to_array(model.graph.initializer[0])
+    wanted = 3 * feeds[0]["x"] @ weight
+    np.testing.assert_allclose(sim.session.run(None, feeds[0])[0], wanted, atol=0.01)
+    report = rows(sim)
+    assert all(report[t].status == "quantized" for t in ("x", "W", "h", "t", "V", "y"))
+
+
+def test_a_library_that_is_missing_or_holds_no_operators_is_named(tmp_path):
+    no_library = tmp_path / "text.so"
+    no_library.write_text("no library")
+    for library in (tmp_path / "nowhere.so", no_library):
+        with pytest.raises(Error, match=f"^custom operators: .*{library.name}.*; give"):
+            bitsweep.QuantizationSimModel(triple_model(), user_onnx_libs=[library])

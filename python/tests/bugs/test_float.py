@@ -7,6 +7,9 @@ import pytest
 from ml_dtypes import bfloat16
 from onnx import TensorProto
 
+import bitsweep
+from bitsweep.errors import Error
+from sessions import ONE_THREAD
 from situations import build, node, normal, rows, samples, simulate
 
 
@@ -105,3 +108,61 @@ def test_double_tensors_stay_as_they_are_and_are_listed():
     sim = simulate(model, [{"x": normal(2, 4).astype(np.float64)}])
     for tensor in ("x", "W", "y"):
         assert rows(sim)[tensor].reason == "no quantizer for float64 values"
+
+
+@pytest.mark.parametrize("bits", [4, 8, 16])
+@pytest.mark.parametrize(
+    ("layers", "weights"),
+    [
+        ([node("LayerNormalization", ["x", "g", "b"], ["y"])], {"g": (8,), "b": (8,)}),
+        (
+            [
+                node("LayerNormalization", ["x", "g"], ["n"]),
+                node("Transpose", ["n"], ["t"], perm=[0, 2, 1]),
+                node("LayerNormalization", ["t", "h"], ["y"]),
+            ],
+            {"g": (8,), "h": (2,)},
+        ),
+        ([node("Flatten", ["x"], ["y"])], {}),
+    ],
+    ids=["norm", "norms", "data movement"],
+)
+def test_a_bfloat16_model_stays_bfloat16(layers, weights, bits):
+    model = build(
+        layers,
+        {"x": (3, 2, 8)},
+        {name: normal(*shape).astype(bfloat16) for name, shape in weights.items()},
+        opset=21,
+        input_types={"x": TensorProto.BFLOAT16},
+        output_type=TensorProto.BFLOAT16,
+        checked=False,  # the output of the runtime has no NumPy type
+    )
+    feeds = [{"x": normal(3, 2, 8).astype(bfloat16)} for _ in range(3)]
+    sim = bitsweep.QuantizationSimModel(
+        model, param_type="int8", activation_type=f"int{bits}", session_options_kwargs=ONE_THREAD
+    )
+    sim.compute_encodings(feeds)
+    report = rows(sim)
+    assert all(report[t].status == "quantized" for t in ("x", *weights) if t != "b")
+    (out,) = sim.session.run(None, feeds[0])
+    assert out.dtype == bfloat16
+    if not weights:
+        # Every value lies on the grid of its range, up to the rounding to bfloat16.
+        assert len(np.unique(out)) <= 2**bits
+        step = sim.qc_quantize_op_dict["x"].get_encodings()[0].delta
+        flat = feeds[0]["x"].reshape(3, 16)
+        error = np.abs(out.astype(np.float32) - flat.astype(np.float32))
+        assert error.max() <= step / 2 + np.abs(flat.astype(np.float32)).max() * 2**-8
+
+
+def test_a_bfloat16_layer_without_a_kernel_is_refused_in_one_sentence():
+    model = build(
+        [node("MatMul", ["x", "W"], ["y"], name="product")],
+        {"x": [1, 4]},
+        {"W": normal(4, 2).astype(bfloat16)},
+        input_types={"x": TensorProto.BFLOAT16},
+        output_type=TensorProto.BFLOAT16,
+        checked=False,
+    )
+    with pytest.raises(Error, match=r"MatMul.*'product'.*; check that"):
+        simulate(model, [{"x": normal(1, 4).astype(bfloat16)}])

@@ -130,8 +130,46 @@ def constant_inside_loop():
     return loop(nodes, "s", "r"), ["half", "r"]
 
 
+def scan(nodes: list, weights: dict | None = None) -> Any:
+    body = helper.make_graph(
+        nodes,
+        "scan",
+        [
+            helper.make_tensor_value_info("s", TensorProto.FLOAT, [2, 4]),
+            helper.make_tensor_value_info("step", TensorProto.FLOAT, [4]),
+        ],
+        [helper.make_tensor_value_info("r", TensorProto.FLOAT, [2, 4])],
+        [numpy_helper.from_array(value, name) for name, value in (weights or {}).items()],
+    )
+    return node("Scan", ["x", "x"], ["looped"], body=body, num_scan_inputs=1, name="scan")
+
+
+def scan_with_own_weights():
+    nodes = [node("MatMul", ["s", "V"], ["m"]), node("Add", ["m", "step"], ["r"])]
+    return scan(nodes, {"V": normal(4, 4) * 0.3}), ["V", "m", "r", "step"]
+
+
+def scan_with_outer_weights():
+    nodes = [node("MatMul", ["s", "W"], ["m"]), node("Add", ["m", "step"], ["r"])]
+    return scan(nodes), ["m", "r"]
+
+
+def if_inside_scan():
+    inner = choice("inner", [node("MatMul", ["s", "W"], ["deep"])], "deep")
+    return scan([inner, node("Add", ["deep.chosen", "step"], ["r"])]), ["deep", "r"]
+
+
 @pytest.mark.parametrize(
-    "make", [loop_with_own_weights, loop_with_outer_weights, if_inside_loop, constant_inside_loop]
+    "make",
+    [
+        loop_with_own_weights,
+        loop_with_outer_weights,
+        if_inside_loop,
+        constant_inside_loop,
+        scan_with_own_weights,
+        scan_with_outer_weights,
+        if_inside_scan,
+    ],
 )
 @pytest.mark.parametrize("opset", [11, 13, 21])
 def test_every_tensor_in_a_body_is_listed_and_outer_weights_stay(make, opset):
