@@ -146,7 +146,7 @@ def scan(nodes: list, weights: dict | None = None) -> Any:
 
 def scan_with_own_weights():
     nodes = [node("MatMul", ["s", "V"], ["m"]), node("Add", ["m", "step"], ["r"])]
-    return scan(nodes, {"V": normal(4, 4) * 0.3}), ["V", "m", "r", "step"]
+    return scan(nodes, {"V": normal(4, 4) * 0.3}), ["V", "m", "r"]
 
 
 def scan_with_outer_weights():
