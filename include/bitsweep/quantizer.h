@@ -105,6 +105,8 @@ class Quantizer {
   /// Raw form used by the simulation's kernels.
   void observe(const float* values, const Shape& shape);
   bool has_statistics() const;
+  /// Whether every finite value that was observed is zero.
+  bool observed_only_zeros() const;
   std::int64_t num_non_finite() const;
   /// Histogram of every grid cell that the ranges came from.
   /// @throws Error(kNotReady) when the scheme keeps none or nothing was observed.

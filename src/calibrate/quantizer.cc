@@ -238,6 +238,11 @@ bool Quantizer::has_statistics() const {
   return observer_ != nullptr && observer_->num_values() > 0;
 }
 
+bool Quantizer::observed_only_zeros() const {
+  const auto* observer = dynamic_cast<const SkippingObserver*>(observer_.get());
+  return observer != nullptr && observer->saw_only_zeros();
+}
+
 std::int64_t Quantizer::num_non_finite() const {
   return observer_ == nullptr ? 0 : observer_->num_non_finite();
 }

@@ -13,6 +13,9 @@ class SkippingObserver : public Observer {
  public:
   bool has_data() const override { return num_values_ > num_non_finite_; }
 
+  /// There are finite values, and all of them are zero.
+  bool saw_only_zeros() const { return has_data() && only_zeros(); }
+
   /// All that was seen is infinite, or infinite and zero: the mask of an attention. A grid has no
   /// infinity, and zero is all that its range could hold.
   bool saw_only_a_mask() const {

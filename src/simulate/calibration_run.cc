@@ -136,9 +136,19 @@ void CalibrationRun::finish() {
                                             : ""),
                 "check the input preprocessing, or disable its quantizer");
   }
+  note_zeros();
   adjust_weight_scales(engine_);
   divisors_.note(engine_);
   engine_.end_observation();
+}
+
+// Such a tensor costs nothing to quantize, and yet its grid fits no other value: samples that do
+// not reach it, or a dead channel.
+void CalibrationRun::note_zeros() {
+  for (const int s : engine_.enabled_state()) {
+    if (engine_.quantizer(s)->observed_only_zeros())
+      engine_.set_note(s, engine_.reason(s) + "; only zeros were observed");
+  }
 }
 
 void CalibrationRun::leave_in_float(int site, const std::string& why) {

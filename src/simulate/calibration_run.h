@@ -39,6 +39,7 @@ class CalibrationRun {
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
 
  private:
+  void note_zeros();
   void leave_in_float(int site, const std::string& why);
 
   Engine& engine_;

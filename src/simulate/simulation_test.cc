@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "bitsweep/error.h"
+#include "bitsweep/sequence.h"
 #include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 
@@ -295,6 +297,29 @@ TEST(Simulation, DescribeListsEveryFloatTensorOnce) {
   for (const auto& [tensor, count] : seen) EXPECT_EQ(count, 1) << tensor;
   for (const std::string tensor : {"h0", "qr0", "mask", "table", "ln0.g", "up0", "ub0", "h2"})
     EXPECT_EQ(seen[tensor], 1) << tensor;
+}
+
+TEST(Simulation, ATensorOfNothingButZerosSaysSo) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const auto rows_with_zeros = [&] {
+    int count = 0;
+    for (const TensorReport& row : sim.describe())
+      count += row.reason.find("only zeros were observed") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  std::vector<Feed> feeds = samples(model, 2);
+  std::vector<Feed> zeros = feeds;
+  for (Feed& feed : zeros) {
+    for (auto& [name, tensor] : feed) {
+      tensor = deep_copy(tensor);
+      std::ranges::fill(tensor.mutable_floats(), 0.0F);
+    }
+  }
+  calibrate(sim, zeros);
+  EXPECT_GE(rows_with_zeros(), 1);
+  calibrate(sim, feeds);
+  EXPECT_EQ(rows_with_zeros(), 0);
 }
 
 TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
