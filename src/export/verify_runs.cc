@@ -64,8 +64,12 @@ LoadCheck VerifyRuns::load(OptimizationLevel level, const std::string& name) {
   try {
     Runner runner = file(qdq_file_, level);
     check.loads = true;
-    if (!large_ && level == OptimizationLevel::kDisabled) runners_[kFileRun] = std::move(runner);
-    if (!large_ && level == OptimizationLevel::kAll) runners_[kOptimizedRun] = std::move(runner);
+    if (large_) return check;
+    if (level == OptimizationLevel::kDisabled) {
+      runners_[kFileRun] = std::move(runner);
+    } else if (level == OptimizationLevel::kAll) {
+      runners_[kOptimizedRun] = std::move(runner);
+    }
   } catch (const Error& refusal) {
     if (refusal.code() != ErrorCode::kRuntime) throw;
     check.reason = refusal.what();
