@@ -69,6 +69,22 @@ def build(
     return model
 
 
+def tied_embedding() -> tuple[onnx.ModelProto, list[Feed]]:
+    """A table E that Gather reads by rows and Gemm reads transposed, and samples."""
+    model = build(
+        [
+            node("Gather", ["E", "ids"], ["e"]),
+            node("Reshape", ["e", "shape"], ["r"]),
+            node("Relu", ["r"], ["a"]),
+            node("Gemm", ["a", "E"], ["y"], transB=1),
+        ],
+        {"ids": [1, 4]},
+        {"E": normal(512, 64), "shape": np.array([4, 64])},
+        input_types={"ids": TensorProto.INT64},
+    )
+    return model, [{"ids": rng.integers(0, 512, (1, 4))} for _ in range(4)]
+
+
 def simulate(
     model: onnx.ModelProto, feeds: Sequence[Feed], *, exact: bool = True, **arguments: Any
 ):

@@ -48,6 +48,17 @@ Model chain(std::uint64_t seed = 2) {
   return m.model();
 }
 
+// Every quantizer: 8 bits from 0 to 255.
+void set_steps_of_one(Simulation& sim) {
+  for (const std::string& name : sim.tensor_names()) {
+    sim.quantizer(name)->load_encoding(
+        {.format = Format::integer(8),
+         .granularity = {},
+         .grid = {},
+         .cells = {{.min = 0.0, .max = 255.0, .delta = 1.0, .offset = 0.0}}});
+  }
+}
+
 class Verify : public ::testing::Test {
  protected:
   Verify() { std::filesystem::create_directories(folder_); }
@@ -143,13 +154,7 @@ TEST_F(Verify, RoundsHalfStepsAsTheFileDoes) {
   m.node("y = Relu(x)").output("y");
   const Model model = m.model();
   Simulation sim(model);
-  for (const std::string& name : sim.activation_names()) {
-    sim.quantizer(name)->load_encoding(
-        {.format = Format::integer(8),
-         .granularity = {},
-         .grid = {},
-         .cells = {{.min = 0.0, .max = 255.0, .delta = 1.0, .offset = 0.0}}});
-  }
+  set_steps_of_one(sim);
   to_onnx_qdq(sim).save(folder_ / "q.onnx");
   Feeds feeds({{{"x", tensor({1, 4}, std::vector<float>{0.5F, 1.5F, 2.5F, 3.5F})}}});
   const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
@@ -165,13 +170,7 @@ TEST_F(Verify, ExplainsWhyTheUsualRunDiffersFromAFileThatIsRight) {
   m.opset(13).input("x", {1, 4}).floats("ten", {}, {10.0F});
   const Model model = m.node("r = Relu(x)").node("y = Mul(r, ten)").output("y").model();
   Simulation sim(model);
-  for (const std::string& name : sim.tensor_names()) {
-    sim.quantizer(name)->load_encoding(
-        {.format = Format::integer(8),
-         .granularity = {},
-         .grid = {},
-         .cells = {{.min = 0.0, .max = 255.0, .delta = 1.0, .offset = 0.0}}});
-  }
+  set_steps_of_one(sim);
   to_onnx_qdq(sim).save(folder_ / "q.onnx");
   // The simulation rounds half steps up, QuantizeLinear to even.
   Feeds feeds({{{"x", tensor({1, 4}, std::vector<float>{0.5F, 2.5F, 3.0F, 4.0F})}}});

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +10,13 @@ import pytest
 from cli_support import Run
 from onnx import TensorProto, helper, numpy_helper
 
-ROOT = Path(__file__).resolve().parents[2]
+from custom_op import build_triple
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Library with the operator Triple of the domain "test.ops"."""
-    if shutil.which("cc") is None:
-        pytest.skip("needs a C compiler")
-    built = tmp_path_factory.mktemp("custom") / "triple.so"
-    headers = ROOT / "third_party/onnxruntime/include"
-    source = ROOT / "tests/custom_op/triple.c"
-    command = ["cc", "-shared", "-fPIC", f"-I{headers}", f"-I{headers}/core/session"]
-    subprocess.run([*command, "-o", built, source], check=True)
-    return built
+    return build_triple(tmp_path_factory.mktemp("custom"))
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from onnx import helper, numpy_helper
 
 import bitsweep
 from bitsweep.errors import Error
+from custom_op import build_triple
 from sessions import ONE_THREAD
 from situations import build, node, normal, rows, samples, simulate
 
@@ -91,20 +90,10 @@ def test_a_function_of_the_model_is_read_node_by_node():
 
 
 # Operators of a library that the user brings
-ROOT = Path(__file__).parents[3]
-
-
 @pytest.fixture(scope="module")
 def triple_library(tmp_path_factory) -> Path:
     """Library with the operator Triple of the domain "test.ops"."""
-    if shutil.which("cc") is None:
-        pytest.skip("needs a C compiler")
-    library = tmp_path_factory.mktemp("custom") / "triple.so"
-    headers = ROOT / "third_party/onnxruntime/include"
-    source = ROOT / "tests/custom_op/triple.c"
-    command = ["cc", "-shared", "-fPIC", f"-I{headers}", f"-I{headers}/core/session"]
-    subprocess.run([*command, "-o", library, source], check=True)
-    return library
+    return build_triple(tmp_path_factory.mktemp("custom"))
 
 
 def triple_model():

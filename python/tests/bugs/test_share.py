@@ -8,7 +8,16 @@ import pytest
 from onnx import TensorProto, helper
 
 from sessions import float_session
-from situations import PER_CHANNEL, build, node, normal, rng, rows, samples, simulate
+from situations import (
+    PER_CHANNEL,
+    build,
+    node,
+    normal,
+    rows,
+    samples,
+    simulate,
+    tied_embedding,
+)
 
 
 # G04: a shared bias, and a tensor of the name that a copy would like to have
@@ -37,18 +46,7 @@ def test_shared_bias_beside_a_tensor_of_a_likely_copy_name():
 # G05: one table read by Gather and, transposed, by Gemm
 @pytest.mark.parametrize("rules", ["default", PER_CHANNEL])
 def test_tied_embedding_has_one_quantizer(rules):
-    model = build(
-        [
-            node("Gather", ["E", "ids"], ["e"]),
-            node("Reshape", ["e", "shape"], ["r"]),
-            node("Relu", ["r"], ["a"]),
-            node("Gemm", ["a", "E"], ["y"], transB=1),
-        ],
-        {"ids": [1, 4]},
-        {"E": normal(512, 64), "shape": np.array([4, 64])},
-        input_types={"ids": TensorProto.INT64},
-    )
-    feeds = [{"ids": rng.integers(0, 512, (1, 4))} for _ in range(4)]
+    model, feeds = tied_embedding()
     sim = simulate(model, feeds, config_file=rules)
     assert sim.param_names.count("E") == 1
     assert rows(sim)["E"].reason

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from situations import PER_CHANNEL, build, node, normal, rng, samples, simulate
+from situations import PER_CHANNEL, build, node, normal, samples, simulate, tied_embedding
 from written import axis, checked_export, linear, maker, types, values
 
 
@@ -57,18 +57,7 @@ def test_scales_lie_along_the_channels(layer, weight, x, channel, bits, integers
 @pytest.mark.parametrize("rules", ["default", PER_CHANNEL])
 @pytest.mark.parametrize("integers", [False, True])
 def test_a_tied_table_is_stored_once_and_loads_at_every_level(rules, integers):
-    model = build(
-        [
-            node("Gather", ["E", "ids"], ["e"]),
-            node("Reshape", ["e", "shape"], ["r"]),
-            node("Relu", ["r"], ["a"]),
-            node("Gemm", ["a", "E"], ["y"], transB=1),
-        ],
-        {"ids": [1, 4]},
-        {"E": normal(512, 64), "shape": np.array([4, 64])},
-        input_types={"ids": TensorProto.INT64},
-    )
-    feeds = [{"ids": rng.integers(0, 512, (1, 4))} for _ in range(4)]
+    model, feeds = tied_embedding()
     sim = simulate(model, feeds, config_file=rules)
     exported = checked_export(sim, feeds, prequantize_constants=integers)
     tables = [i for i in exported.graph.initializer if list(i.dims) == [512, 64]]
