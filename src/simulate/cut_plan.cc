@@ -26,6 +26,10 @@ constexpr double kSpanOverhead = 1.1;
 // what its runs cost, while the boundaries that are kept stay few.
 constexpr std::int64_t kLargestBlock = 16;
 
+// Beyond so many samples, more cuts save two per cent of the work at most, and each takes a
+// session: the plan, and with it the memory, shall not depend on how many samples there are.
+constexpr std::int64_t kSamplesOfPlan = 8;
+
 struct Candidate {
   int position = 0;
   double before = 0.0;  // W: cost of what lies before
@@ -36,7 +40,8 @@ class Planner {
   Planner(const Engine& engine, const std::vector<State>& states, const CutPlanOptions& options)
       : engine_(engine),
         options_(options),
-        samples_(static_cast<double>(std::max<std::int64_t>(1, options.num_samples))) {
+        samples_(
+            static_cast<double>(std::clamp<std::int64_t>(options.num_samples, 1, kSamplesOfPlan))) {
     collect_states(states);
     collect_candidates();
   }
@@ -45,7 +50,7 @@ class Planner {
     const std::int64_t limit = options_.memory_bytes;
     CutPlan plan = best_with_partial_suffixes();
     if (limit == 0 || session_bytes(plan.engine) <= static_cast<double>(limit)) return plan;
-    std::int64_t block = std::min(kLargestBlock, static_cast<std::int64_t>(samples_));
+    std::int64_t block = std::clamp<std::int64_t>(options_.num_samples, 1, kLargestBlock);
     for (;; block /= 2) {
       samples_ = static_cast<double>(block);
       plan = best_with_partial_suffixes();

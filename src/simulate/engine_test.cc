@@ -146,5 +146,27 @@ TEST(Engine, LittleMemoryTakesSamplesInBlocksInsteadOfGivingUpCuts) {
   EXPECT_EQ(nothing.engine.open_samples, 1U);
 }
 
+TEST(Engine, ManySamplesNeedNoMoreSessionsThanAFew) {
+  ModelBuilder m;
+  m.input("x", {1, 4, 16, 16}).output("x40");
+  m.floats("w", {4, 4, 3, 3}, std::vector<float>(144, 0.1F));
+  for (int i = 0; i < 40; ++i) {
+    const std::string from = i == 0 ? "x" : "x" + std::to_string(i);
+    m.node("x" + std::to_string(i + 1) + " = Conv(" + from + ", w) {pads: [1, 1, 1, 1]}");
+  }
+  Engine engine(m.model(), {});
+  Feed feed;
+  feed.emplace("x", Tensor::allocate(DataType::kFloat, {1, 4, 16, 16}));
+  std::ranges::fill(feed.at("x").mutable_floats(), 0.5F);
+  engine.observe_shapes(feed);
+  std::vector<State> states;
+  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  const CutPlan one = plan_cuts(engine, states, {.num_samples = 1});
+  const CutPlan few = plan_cuts(engine, states, {.num_samples = 8});
+  const CutPlan many = plan_cuts(engine, states, {.num_samples = 1000});
+  EXPECT_LT(one.engine.cuts.size(), few.engine.cuts.size());
+  EXPECT_EQ(few.engine.cuts, many.engine.cuts);
+}
+
 }  // namespace
 }  // namespace bitsweep::simulate

@@ -1,7 +1,6 @@
 #include "simulate/session.h"
 
 #include <array>
-#include <atomic>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -9,11 +8,9 @@
 #include <utility>
 
 #include <onnxruntime_cxx_api.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <unistd.h>
 
+#include "base/freed_memory.h"
 #include "bitsweep/error.h"
 #include "simulate/custom_ops.h"
 #include "simulate/ort_library.h"
@@ -164,21 +161,6 @@ void make_session_sharing_weights(Session::Impl& impl, const SessionOptions& opt
   }
 }
 
-// The runtime copies weights while it makes a session. glibc keeps what is freed (once a large
-// block was freed, it takes even blocks of many megabytes from its heap): a sweep with dozens of
-// sessions would hold twice the memory that it uses.
-void give_back_freed_memory(std::size_t session_bytes) {
-#ifdef __GLIBC__
-  constexpr std::size_t kWorthIt = std::size_t{4} << 20;
-  static std::atomic<std::size_t> made{0};
-  if (made.fetch_add(session_bytes) + session_bytes < kWorthIt) return;
-  made = 0;
-  malloc_trim(0);
-#else
-  static_cast<void>(session_bytes);
-#endif
-}
-
 // A scalar and an unknown rank both have no dimensions. Runtimes from 1.32 on count no elements for
 // the latter; older ones may count one for both, and are not asked.
 bool is_scalar(const Ort::ConstTensorTypeAndShapeInfo& info) {
@@ -208,7 +190,7 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
   if (options.optimization != Optimization::kNone)
     std::erase_if(impl.piece.initializers,
                   [](const graph::ExternalInitializer& weight) { return !weight.shareable; });
-  give_back_freed_memory(size_bytes_);
+  give_back_freed_memory(size_bytes_);  // the runtime copied weights while it made the session
   for (std::size_t i = 0; i < impl.piece.input_names.size(); ++i) {
     impl.input_names.push_back(impl.piece.input_names[i].c_str());
     impl.takes_sequence.push_back(takes_sequence(impl.session.GetInputTypeInfo(i)));

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/freed_memory.h"
+
 namespace bitsweep::sweeping {
 
 using simulate::Evaluation;
@@ -269,6 +271,11 @@ void StateRunner::work() {
           }
           jobs_.erase(std::find(jobs_.begin(), jobs_.end(), job));
           changed_.notify_all();
+          if (job->sample != nullptr) {
+            lock.unlock();
+            give_back_freed_memory(static_cast<std::size_t>(job->sample->size_bytes()));
+            lock.lock();
+          }
         }
       } else if (source_ended_ && num_producing_ == 0) {
         break;

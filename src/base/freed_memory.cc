@@ -1,0 +1,22 @@
+#include "base/freed_memory.h"
+
+#include <atomic>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace bitsweep {
+
+void give_back_freed_memory(std::size_t bytes) {
+#ifdef __GLIBC__
+  constexpr std::size_t kWorthIt = std::size_t{4} << 20;
+  static std::atomic<std::size_t> freed{0};
+  if (freed.fetch_add(bytes) + bytes < kWorthIt) return;
+  freed = 0;
+  malloc_trim(0);
+#else
+  static_cast<void>(bytes);
+#endif
+}
+
+}  // namespace bitsweep
