@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "bitsweep/error.h"
@@ -20,6 +21,8 @@ constexpr std::int64_t kShortRun = 32;
 // Elements handled at once where grids are spread out or 16-bit floats widened: the buffers stay in
 // the first cache.
 constexpr std::int64_t kChunk = 1024;
+// A table of as many floats stays in the first cache.
+constexpr std::int32_t kMaxCodes = 4096;
 
 [[noreturn]] void refuse(const std::string& what, const std::string& fix) {
   throw Error(ErrorCode::kInvalidArgument, "fake_quant", what, fix);
@@ -54,11 +57,33 @@ FakeQuantPlan::FakeQuantPlan(const Encoding& encoding, Rounding rounding)
     offset_.push_back(static_cast<float>(cell.offset) +
                       0.0F);  // never -0.0: the kernels rely on it
   }
+  num_codes_ = count_codes();
 }
 
 FakeQuantPlan::FakeQuantPlan(const Format& format) : format_(format) {
   if (format.needs_encoding())
     refuse("format " + format.name() + " needs an encoding", "calibrate or load one");
+}
+
+std::int32_t FakeQuantPlan::count_codes() const {
+  if (!format_.is_integer() || !per_tensor() || rounding_ != Rounding::kSimulation) return 0;
+  const auto code = [&](float x) { return std::round(x / delta_[0] - offset_[0]); };
+  const float last = code(max_[0]);
+  if (!(code(min_[0]) >= 0.0F) || !(last < static_cast<float>(kMaxCodes))) return 0;
+  return static_cast<std::int32_t>(last) + 1;
+}
+
+void FakeQuantPlan::encode(const float* in, std::int32_t* codes, std::size_t n) const {
+  kernels::kernels().encode(in, codes, n, grid_of(0), num_codes_);
+}
+
+std::vector<float> FakeQuantPlan::values_of_codes() const {
+  std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(num_codes_) + 1);
+  for (std::int32_t code = 0; code < num_codes_; ++code)
+    values.push_back(delta_[0] * (static_cast<float>(code) + offset_[0]));
+  values.push_back(std::numeric_limits<float>::quiet_NaN());
+  return values;
 }
 
 GridLayout FakeQuantPlan::layout(const Shape& shape) const {
@@ -85,7 +110,7 @@ void FakeQuantPlan::apply_piece(const float* in, float* out, const Shape& shape,
   const auto n = static_cast<std::size_t>(end - begin);
   // One grid for all elements fits any shape: most quantizers, and looking at shapes takes as long
   // as a small tensor.
-  if (granularity_.per_tensor() && grid_.empty()) {
+  if (per_tensor()) {
     process_one_grid(in, out, n, 0);
   } else {
     process_grids(layout(shape), in, out, begin, end);
@@ -168,7 +193,7 @@ void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
   }
   const kernels::FakeQuantFn function =
       rounding_ == Rounding::kSimulation ? table.fake_quant : kernels::quantize_linear;
-  function(in, out, n, {min_[cell], max_[cell], delta_[cell], offset_[cell]});
+  function(in, out, n, grid_of(cell));
 }
 
 void FakeQuantPlan::process_row(const float* in, float* out, std::size_t n,

@@ -30,6 +30,16 @@ class FakeQuantPlan {
 
   const Format& format() const { return format_; }
 
+  /// One grid for all elements, of any shape.
+  bool per_tensor() const { return granularity_.per_tensor() && grid_.empty(); }
+
+  /// Where one integer grid of few codes fits all elements: how many codes, from 0 on, else 0.
+  std::int32_t num_codes() const { return num_codes_; }
+  /// Codes of n elements; num_codes() for NaN. Only where there are codes.
+  void encode(const float* in, std::int32_t* codes, std::size_t n) const;
+  /// What apply() gives for each code, and NaN behind them.
+  std::vector<float> values_of_codes() const;
+
   /// Fake-quantizes a whole float32 tensor; `out` may equal `in`.
   /// @throws Error(kInvalidArgument) when the shape does not fit the encoding.
   void apply(const float* in, float* out, const Shape& shape) const;
@@ -60,6 +70,10 @@ class FakeQuantPlan {
   void process_cells(const float* in, float* out, std::size_t n,
                      const kernels::AffineRow& grids) const;
   GridLayout layout(const Shape& shape) const;
+  kernels::AffineGrid grid_of(std::size_t cell) const {
+    return {min_[cell], max_[cell], delta_[cell], offset_[cell]};
+  }
+  std::int32_t count_codes() const;
 
   Format format_;
   Rounding rounding_ = Rounding::kSimulation;
@@ -71,6 +85,7 @@ class FakeQuantPlan {
   std::vector<float> max_;
   std::vector<float> delta_;
   std::vector<float> offset_;
+  std::int32_t num_codes_ = 0;
 };
 
 }  // namespace bitsweep

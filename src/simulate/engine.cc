@@ -37,6 +37,7 @@ bool writes_own_buffer(const graph::Graph& graph, const graph::Node& node) {
                                                              "Erf",
                                                              "Gelu",
                                                              "Elu",
+                                                             "Clip",
                                                              "Selu",
                                                              "Softplus",
                                                              "Softmax",

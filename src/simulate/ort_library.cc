@@ -127,8 +127,10 @@ Ort::Env& ort_environment(int pool_threads) {
     Ort::ThreadingOptions threading;
     threading.SetGlobalIntraOpNumThreads(pool_threads);
     threading.SetGlobalInterOpNumThreads(1);
-    threading.SetGlobalSpinControl(
-        0);  // idle workers must not steal time from states that run beside them
+    // Idle threads wait for work actively for a moment, as in a plain session: a quantizer takes a
+    // few microseconds, waking a thread takes more. States that run side by side do not use these
+    // threads.
+    threading.SetGlobalSpinControl(1);
     g_pool_threads = pool_threads;
     auto* env = new Ort::Env(threading, ORT_LOGGING_LEVEL_FATAL, "bitsweep");
     // One arena for every session: dozens of sessions with an arena each would keep dozens of

@@ -17,14 +17,16 @@
 #include "graph/mapped_file.h"
 #include "graph/subgraph.h"
 #include "quant/elementwise_program.h"
+#include "quant/program_table.h"
 #include "simulate/divisor_watch.h"
 #include "simulate/run_state.h"
 
 namespace bitsweep::simulate {
 namespace {
 
-// Smaller pieces cost more in fork and join than they save.
-constexpr std::int64_t kElementsPerTask = 32768;
+// Elements that one thread quantizes in two microseconds, which is what handing work to a waiting
+// thread costs: smaller pieces cost more than they save.
+constexpr std::int64_t kElementsPerTask = 16384;
 
 void check(OrtStatus* status) {
   if (status != nullptr) Ort::ThrowOnError(status);
@@ -65,15 +67,16 @@ struct Call {
 
   const SiteAction& action(int site) const { return state->sites[static_cast<std::size_t>(site)]; }
 
-  /// Calls f(begin, end) for pieces of the tensor, on the threads of the session.
+  /// Calls f(begin, end) for pieces of the tensor, on the threads of the session. `passes`: how
+  /// often as much work as one quantizer an element is.
   template <typename F>
-  void for_each_piece(const F& f) const {
+  void for_each_piece(const F& f, std::int64_t passes = 1) const {
     if (size == 0) return;
     struct Task {
       const F* f;
       std::int64_t size;
       std::int64_t count;
-    } task{&f, size, std::max<std::int64_t>(1, size / kElementsPerTask)};
+    } task{&f, size, std::max<std::int64_t>(1, size * passes / kElementsPerTask)};
     if (task.count == 1) {
       f(0, size);
       return;
@@ -131,7 +134,9 @@ class ElementwiseKernel {
  public:
   explicit ElementwiseKernel(const Ort::ConstKernelInfo& info)
       : program_(ElementwiseProgram::decode(info.GetAttributes<std::int64_t>("steps"),
-                                            info.GetAttributes<float>("constants"))) {}
+                                            info.GetAttributes<float>("constants"))),
+        num_quantizers_(std::ranges::count_if(program_.steps(),
+                                              [](const auto& step) { return step.quantizes; })) {}
 
   void compute(const Call& call) const {
     std::array<const FakeQuantPlan*, ElementwiseProgram::kMaxSteps> plans = {};
@@ -139,14 +144,24 @@ class ElementwiseKernel {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (steps[i].quantizes) plans[i] = call.action(steps[i].site).plan.get();
     }
-    call.for_each_piece([&](std::int64_t begin, std::int64_t end) {
-      program_.run(static_cast<const float*>(call.in), static_cast<float*>(call.out), call.shape,
-                   begin, end, plans);
-    });
+    const auto* in = static_cast<const float*>(call.in);
+    auto* out = static_cast<float*>(call.out);
+    if (const auto table = ProgramTable::make(program_, plans, call.size)) {
+      constexpr std::int64_t kPasses = 2;
+      call.for_each_piece(
+          [&](std::int64_t begin, std::int64_t end) { table->run(in, out, begin, end); }, kPasses);
+      return;
+    }
+    call.for_each_piece(
+        [&](std::int64_t begin, std::int64_t end) {
+          program_.run(in, out, call.shape, begin, end, plans);
+        },
+        num_quantizers_);
   }
 
  private:
   ElementwiseProgram program_;
+  std::int64_t num_quantizers_;
 };
 
 // What the runtime calls.

@@ -38,6 +38,12 @@ using FakeQuantFn = void (*)(const float* x, float* y, std::size_t n, const Affi
 /// The same with grid i for element i.
 using FakeQuantRowFn = void (*)(const float* x, float* y, std::size_t n, const AffineRow& grids);
 
+/// The whole number that fake_quant multiplies by delta, less the offset: code[i] =
+/// round_half_away(clamp(x[i], min, max) / delta - offset), or `code_of_nan`. For grids of codes in
+/// [0, 2^23).
+using EncodeFn = void (*)(const float* x, std::int32_t* codes, std::size_t n,
+                          const AffineGrid& grid, std::int32_t code_of_nan);
+
 /// Rounds to a 16-bit float and back, to nearest even; overflow gives infinity.
 using CastFn = void (*)(const float* x, float* y, std::size_t n);
 
@@ -75,6 +81,7 @@ struct KernelTable {
   const char* name;
   FakeQuantFn fake_quant;
   FakeQuantRowFn fake_quant_row;
+  EncodeFn encode;
   CastFn cast_float16;
   CastFn cast_bfloat16;
   WidenFn widen_float16;

@@ -14,12 +14,15 @@ float clamp_keep_nan(float x, float low, float high) {
   return v < low ? low : v;
 }
 
-float affine(float x, float min, float max, float delta, float offset) {
+float code_of(float x, float min, float max, float delta, float offset) {
   // Divide: x * (1 / delta) rounds some exact half steps differently. The offset goes before the
   // rounding, so that ties are decided on the non-negative grid: -0.5 steps round up to 0, as 0.5
   // steps round up to 1.
-  const float v = clamp_keep_nan(x, min, max) / delta - offset;
-  return delta * (std::round(v) + offset);
+  return std::round(clamp_keep_nan(x, min, max) / delta - offset);
+}
+
+float affine(float x, float min, float max, float delta, float offset) {
+  return delta * (code_of(x, min, max, delta, offset) + offset);
 }
 
 void fake_quant(const float* x, float* y, std::size_t n, const AffineGrid& grid) {
@@ -30,6 +33,14 @@ void fake_quant(const float* x, float* y, std::size_t n, const AffineGrid& grid)
 void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& g) {
   for (std::size_t i = 0; i < n; ++i)
     y[i] = affine(x[i], g.min[i], g.max[i], g.delta[i], g.offset[i]);
+}
+
+void encode(const float* x, std::int32_t* codes, std::size_t n, const AffineGrid& grid,
+            std::int32_t code_of_nan) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float code = code_of(x[i], grid.min, grid.max, grid.delta, grid.offset);
+    codes[i] = std::isnan(code) ? code_of_nan : static_cast<std::int32_t>(code);
+  }
 }
 
 void cast_float16(const float* x, float* y, std::size_t n) {
@@ -107,6 +118,7 @@ const KernelTable kReferenceKernels = {
     .name = "reference",
     .fake_quant = fake_quant,
     .fake_quant_row = fake_quant_row,
+    .encode = encode,
     .cast_float16 = cast_float16,
     .cast_bfloat16 = cast_bfloat16,
     .widen_float16 = half_to_float,

@@ -47,9 +47,12 @@ inline float truncate(float v) {
 // float just below 0.5 the sum reaches the next integer for exact halves only, by rounding to even.
 inline float round_half_away(float v) { return truncate(v + __builtin_copysignf(0.49999997F, v)); }
 
+inline float code_of(float x, float min, float max, float delta, float offset) {
+  return round_half_away(clamp_keep_nan(x, min, max) / delta - offset);
+}
+
 inline float affine(float x, float min, float max, float delta, float offset) {
-  const float v = clamp_keep_nan(x, min, max) / delta - offset;
-  return delta * (round_half_away(v) + offset);
+  return delta * (code_of(x, min, max, delta, offset) + offset);
 }
 
 void fake_quant(const float* x, float* y, std::size_t n, const AffineGrid& grid) {
@@ -68,6 +71,20 @@ void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& gr
   const float* offset = grids.offset;
   BITSWEEP_VECTORIZE
   for (std::size_t i = 0; i < n; ++i) y[i] = affine(x[i], min[i], max[i], delta[i], offset[i]);
+}
+
+void encode(const float* x, std::int32_t* codes, std::size_t n, const AffineGrid& grid,
+            std::int32_t code_of_nan) {
+  const float min = grid.min;
+  const float max = grid.max;
+  const float delta = grid.delta;
+  const float offset = grid.offset;
+  const auto nan = static_cast<float>(code_of_nan);
+  BITSWEEP_VECTORIZE
+  for (std::size_t i = 0; i < n; ++i) {
+    const float code = code_of(x[i], min, max, delta, offset);
+    codes[i] = static_cast<std::int32_t>(code == code ? code : nan);
+  }
 }
 
 inline float to_float16(float x) {
@@ -320,6 +337,7 @@ const KernelTable kTable = {
     .name = BITSWEEP_TEXT(BITSWEEP_ISA),
     .fake_quant = fake_quant,
     .fake_quant_row = fake_quant_row,
+    .encode = encode,
     .cast_float16 = cast_float16,
     .cast_bfloat16 = cast_bfloat16,
     .widen_float16 = widen_float16,

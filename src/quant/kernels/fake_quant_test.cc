@@ -180,6 +180,29 @@ TEST(FakeQuant, EveryIsaMatchesTheReferenceOnManyRandomBitPatterns) {
   }
 }
 
+TEST(Encode, GivesTheCodesThatFakeQuantMultiplies) {
+  constexpr std::int32_t kCodeOfNan = 77777;
+  for (const KernelTable* table : tables()) {
+    for (const AffineGrid& g : grids()) {
+      // Codes of the others are no whole numbers from zero on, or too many.
+      if (std::floor(g.offset) != g.offset || g.max - g.min > g.delta * 70000.0F) continue;
+      for (const std::size_t n : sizes()) {
+        const std::vector<float> x = hard_values(g, n, static_cast<std::uint32_t>(n));
+        std::vector<float> expected(n);
+        std::vector<std::int32_t> codes(n, -1);
+        std::vector<float> y(n);
+        reference().fake_quant(x.data(), expected.data(), n, g);
+        table->encode(x.data(), codes.data(), n, g, kCodeOfNan);
+        for (std::size_t i = 0; i < n; ++i) {
+          EXPECT_EQ(codes[i] == kCodeOfNan, std::isnan(x[i])) << table->name;
+          y[i] = std::isnan(x[i]) ? kNan : g.delta * (static_cast<float>(codes[i]) + g.offset);
+        }
+        expect_same_bits(expected, y, x, table->name);
+      }
+    }
+  }
+}
+
 TEST(FakeQuantRow, EqualsOneCallPerElementOnEveryIsa) {
   for (const KernelTable* table : tables()) {
     for (const std::size_t n : sizes()) {
