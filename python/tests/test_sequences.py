@@ -72,9 +72,19 @@ def test_sequences_are_listed_as_left_in_float(sim):
     assert "a sequence" in reasons["rows"]
 
 
-def test_an_empty_sequence_gets_a_sentence(sim):
-    with pytest.raises(ValueError, match="empty sequence"):
-        sim.session.run(None, {"parts": []})
+def test_an_empty_sequence_is_passed_on():
+    """The runtime's own interface makes sequences of at least one array only."""
+    model = sequence_model()
+    model.graph.node.insert(0, helper.make_node("SequenceInsert", ["parts", "w4"], ["filled"]))
+    model.graph.node[1].input[0] = "filled"
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.eye(4, dtype=np.float32), "w4"))
+    sim = QuantizationSimModel(model)
+    sim.compute_encodings([{"parts": []}, parts(2)])
+    for q in sim.qc_quantize_op_dict.values():
+        q.enabled = False
+    session = ort.InferenceSession(model.SerializeToString())
+    for feed in ({"parts": []}, parts(2)):
+        assert sim.session.run(None, feed)[0].tobytes() == session.run(None, feed)[0].tobytes()
 
 
 def test_arrays_that_make_no_tensor_are_refused_where_one_is_wanted(cnn, cnn_sim):

@@ -31,6 +31,7 @@ GraphOptimizationLevel ort_level(OptimizationLevel level) {
 struct FileSession::Impl {
   Ort::Session session{nullptr};
   std::vector<std::string> inputs;
+  std::vector<InputKind> input_kinds;  // in the order of inputs
   std::vector<std::string> outputs;
 };
 
@@ -51,8 +52,10 @@ FileSession::FileSession(const std::filesystem::path& file, const FileSessionOpt
     register_custom_ops(options.custom_op_libraries, &so);
     impl_->session = Ort::Session(env, file.c_str(), so);
     Ort::AllocatorWithDefaultOptions allocator;
-    for (std::size_t i = 0; i < impl_->session.GetInputCount(); ++i)
+    for (std::size_t i = 0; i < impl_->session.GetInputCount(); ++i) {
       impl_->inputs.emplace_back(impl_->session.GetInputNameAllocated(i, allocator).get());
+      impl_->input_kinds.push_back(input_kind(impl_->session.GetInputTypeInfo(i)));
+    }
     for (std::size_t i = 0; i < impl_->session.GetOutputCount(); ++i)
       impl_->outputs.emplace_back(impl_->session.GetOutputNameAllocated(i, allocator).get());
   } catch (const Ort::Exception& e) {
@@ -70,19 +73,20 @@ std::vector<Tensor> FileSession::run(const Feed& feed) const {
   std::vector<const char*> inputs;
   std::vector<const char*> outputs;
   std::vector<Ort::Value> values;
-  for (const std::string& name : impl_->inputs) {
-    const auto it = feed.find(name);
-    if (it == feed.end()) {
-      throw Error(ErrorCode::kInvalidData, "verify",
-                  "a sample has no value for input \"" + name + "\"",
-                  "give every input of the model");
-    }
-    inputs.push_back(name.c_str());
-    values.push_back(as_value(it->second));
-  }
-  for (const std::string& name : impl_->outputs) outputs.push_back(name.c_str());
   std::vector<Ort::Value> results;
   try {
+    for (std::size_t i = 0; i < impl_->inputs.size(); ++i) {
+      const std::string& name = impl_->inputs[i];
+      const auto it = feed.find(name);
+      if (it == feed.end()) {
+        throw Error(ErrorCode::kInvalidData, "verify",
+                    "a sample has no value for input \"" + name + "\"",
+                    "give every input of the model");
+      }
+      inputs.push_back(name.c_str());
+      values.push_back(as_input(it->second, impl_->input_kinds[i]));
+    }
+    for (const std::string& name : impl_->outputs) outputs.push_back(name.c_str());
     results = impl_->session.Run(Ort::RunOptions{nullptr}, inputs.data(), values.data(),
                                  values.size(), outputs.data(), outputs.size());
   } catch (const Ort::Exception& e) {

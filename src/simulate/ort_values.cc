@@ -8,6 +8,8 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/sequence.h"
+#include "graph/empty_sequence.h"
+#include "simulate/ort_library.h"
 
 namespace bitsweep::simulate {
 
@@ -19,6 +21,18 @@ Tensor row_of(const Tensor& tensor, std::int64_t index) {
       num_elements(shape) * static_cast<std::int64_t>(data_type_size(tensor.type()));
   return Tensor::borrow(tensor.type(), std::move(shape),
                         static_cast<const std::byte*>(tensor.data()) + index * bytes, nullptr);
+}
+
+// CreateSequence refuses to make one, but an operator may.
+Ort::Value empty_sequence(DataType element) {
+  const std::string model = graph::empty_sequence_model(element);
+  Ort::SessionOptions options;
+  options.SetIntraOpNumThreads(1);
+  options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
+  Ort::Session session(ort_environment(1), model.data(), model.size(), options);
+  std::vector<Ort::Value> outputs =
+      session.Run(Ort::RunOptions{nullptr}, nullptr, nullptr, 0, &graph::kEmptySequenceOutput, 1);
+  return std::move(outputs.front());
 }
 
 }  // namespace
@@ -42,23 +56,27 @@ Ort::Value as_value(const Tensor& tensor) {
                                   static_cast<ONNXTensorElementDataType>(tensor.type()));
 }
 
-bool takes_sequence(const Ort::TypeInfo& type) {
-  if (type.GetONNXType() != ONNX_TYPE_OPTIONAL) return type.GetONNXType() == ONNX_TYPE_SEQUENCE;
-  return takes_sequence(type.GetOptionalTypeInfo().GetOptionalElementType());
+InputKind input_kind(const Ort::TypeInfo& type) {
+  if (type.GetONNXType() == ONNX_TYPE_OPTIONAL)
+    return input_kind(type.GetOptionalTypeInfo().GetOptionalElementType());
+  if (type.GetONNXType() != ONNX_TYPE_SEQUENCE) return {};
+  const Ort::TypeInfo element = type.GetSequenceTypeInfo().GetSequenceElementType();
+  if (element.GetONNXType() != ONNX_TYPE_TENSOR) return {.is_sequence = true};
+  return {
+      .is_sequence = true,
+      .element = static_cast<DataType>(element.GetTensorTypeAndShapeInfo().GetElementType()),
+  };
 }
 
-Ort::Value as_sequence(const Tensor& tensor) {
+Ort::Value as_input(const Tensor& value, const InputKind& kind) {
+  if (!kind.is_sequence) return as_value(value);
   std::vector<Ort::Value> elements;
-  for (const Tensor& element : elements_of(tensor)) elements.push_back(as_value(element));
-  if (!is_sequence(tensor) && !tensor.shape().empty()) {
-    for (std::int64_t i = 0; i < tensor.shape()[0]; ++i)
-      elements.push_back(as_value(row_of(tensor, i)));
+  for (const Tensor& element : elements_of(value)) elements.push_back(as_value(element));
+  if (!is_sequence(value) && !value.shape().empty()) {
+    for (std::int64_t i = 0; i < value.shape()[0]; ++i)
+      elements.push_back(as_value(row_of(value, i)));
   }
-  if (elements.empty()) {
-    throw Error(ErrorCode::kInvalidData, "sample",
-                "an empty sequence cannot be handed to ONNX Runtime", "pass at least one array");
-  }
-  return Ort::Value::CreateSequence(elements);
+  return elements.empty() ? empty_sequence(kind.element) : Ort::Value::CreateSequence(elements);
 }
 
 Tensor as_tensor(Ort::Value value, const std::string& name) {

@@ -13,12 +13,18 @@ const Ort::MemoryInfo& cpu_memory();
 /// A view of the tensor, which must outlive it. @throws Error(kInvalidData) for a sequence.
 Ort::Value as_value(const Tensor& tensor);
 
-/// Whether an input of this type takes sequences.
-bool takes_sequence(const Ort::TypeInfo& type);
+/// What an input of a model takes.
+struct InputKind {
+  bool is_sequence = false;
+  DataType element = DataType::kUndefined;  ///< type of the tensors of a sequence
+};
 
-/// A view as a sequence: of its elements, or of the rows of a tensor.
-/// @throws Error(kInvalidData) for an empty one.
-Ort::Value as_sequence(const Tensor& tensor);
+InputKind input_kind(const Ort::TypeInfo& type);
+
+/// A view as what the input takes; the value must outlive it. A sequence is made of the elements of
+/// one, or of the rows of a tensor.
+/// @throws Error(kInvalidData) for a sequence where one tensor is wanted.
+Ort::Value as_input(const Tensor& value, const InputKind& kind);
 
 /// The tensor or sequence of a value, which it keeps alive; an optional value that is none is an
 /// undefined tensor. `name` is used in messages.

@@ -76,7 +76,7 @@ struct Session::Impl {
   std::vector<Ort::Value> weights;                // must live as long as the session
   Ort::Session session{nullptr};
   std::vector<const char*> input_names;
-  std::vector<bool> takes_sequence;  // in the order of input_names
+  std::vector<InputKind> input_kinds;  // in the order of input_names
   std::vector<const char*> output_names;
 };
 
@@ -193,7 +193,7 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
   give_back_freed_memory(size_bytes_);  // the runtime copied weights while it made the session
   for (std::size_t i = 0; i < impl.piece.input_names.size(); ++i) {
     impl.input_names.push_back(impl.piece.input_names[i].c_str());
-    impl.takes_sequence.push_back(takes_sequence(impl.session.GetInputTypeInfo(i)));
+    impl.input_kinds.push_back(input_kind(impl.session.GetInputTypeInfo(i)));
   }
   for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
 }
@@ -237,7 +237,7 @@ std::vector<Tensor> Session::run(std::span<const Tensor> inputs, const RunState*
   std::vector<Ort::Value> results;
   try {
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      values.push_back(impl.takes_sequence[i] ? as_sequence(inputs[i]) : as_value(inputs[i]));
+      values.push_back(as_input(inputs[i], impl.input_kinds[i]));
     if (state != nullptr) {
       values.push_back(Ort::Value::CreateTensor<std::int64_t>(
           cpu_memory(), const_cast<std::int64_t*>(&address), 1, shape.data(), shape.size()));
