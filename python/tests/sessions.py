@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnxruntime as ort
 
 import models
+from accounting import unaccounted
 from bitsweep.quantsim import QuantizationSimModel
 
 ONE_THREAD = {"intra_op_num_threads": 1}
@@ -20,8 +21,9 @@ def float_session(model) -> ort.InferenceSession:
 
 
 def calibrated(example: models.Example, **arguments) -> QuantizationSimModel:
-    """Calibrated simulation of an example."""
+    """Calibrated simulation of an example that lists each of its tensors."""
     arguments.setdefault("session_options_kwargs", ONE_THREAD)
     sim = QuantizationSimModel(example.model, **arguments)
+    assert unaccounted(example.model, sim.describe()) == []
     sim.compute_encodings(example.feeds)
     return sim

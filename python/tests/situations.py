@@ -13,6 +13,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import bitsweep
+from accounting import unaccounted
 from sessions import ONE_THREAD, float_session
 
 PER_CHANNEL = "htp_v73"
@@ -88,12 +89,13 @@ def tied_embedding() -> tuple[onnx.ModelProto, list[Feed]]:
 def simulate(
     model: onnx.ModelProto, feeds: Sequence[Feed], *, exact: bool = True, **arguments: Any
 ):
-    """Calibrated simulation; with all quantizers off it computes what the float model computes.
+    """Calibrated simulation that lists each tensor; with all quantizers off it computes what the float model computes.
 
     Not `exact`: up to rounding, where the runtime uses another kernel for the float model.
     """
     before = model.SerializeToString()
     sim = bitsweep.QuantizationSimModel(model, session_options_kwargs=ONE_THREAD, **arguments)
+    assert unaccounted(model, sim.describe()) == []
     sim.compute_encodings(feeds)
     simulated = sim.session.run(None, feeds[0])
     enabled = [q for q in sim.qc_quantize_op_dict.values() if q.enabled]

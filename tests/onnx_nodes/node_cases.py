@@ -1,7 +1,7 @@
 """The node tests that the package onnx brings, driven through the simulation.
 
-For each: build, calibrate on the inputs of the test, run with all quantizers on, then with all off. All off must give
-what a plain session of ONNX Runtime gives, to the last bit.
+For each: build, look whether every tensor is accounted for, calibrate on the inputs of the test, run with all quantizers
+on, then with all off. All off must give what a plain session of ONNX Runtime gives, to the last bit.
 
     python tests/onnx_nodes/node_cases.py [--name PATTERN] [--write docs/onnx_nodes.md]
 """
@@ -28,13 +28,10 @@ import onnxruntime as ort
 
 import bitsweep
 
+sys.path.append(str(Path(__file__).parents[2] / "python" / "tests"))
+from accounting import FLOATS, unaccounted
+
 ONE_THREAD = {"intra_op_num_threads": 1}
-FLOATS = {
-    onnx.TensorProto.FLOAT,
-    onnx.TensorProto.FLOAT16,
-    onnx.TensorProto.BFLOAT16,
-    onnx.TensorProto.DOUBLE,
-}
 
 
 @dataclass(frozen=True)
@@ -182,6 +179,7 @@ def check(case: Case) -> Outcome:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             sim = bitsweep.QuantizationSimModel(case.model, session_options_kwargs=ONE_THREAD)
+            wrong = unaccounted(case.model, sim.describe())
             sim.compute_encodings([case.feed])
         on = sim.session.run(None, case.feed)
         for quantizer in sim.qc_quantize_op_dict.values():
@@ -193,6 +191,8 @@ def check(case: Case) -> Outcome:
         return outcome("failed", f"{type(error).__name__}: {_one_line(error)}")
     if refusal:
         return outcome("failed", f"simulated what ONNX Runtime refuses: {refusal}")
+    if wrong:
+        return outcome("failed", f"tensors: {wrong}")
     if _layout(on) != _layout(plain):
         return outcome("failed", f"all on: {_layout(on)} instead of {_layout(plain)}")
     if all(_same(a, b) for a, b in zip(plain, again, strict=True)):
@@ -245,6 +245,8 @@ def listing(results: Sequence[Outcome]) -> str:
         for result in results:
             if result.status == status:
                 kinds[kind_of(result.sentence)].append(result.name.removeprefix("test_"))
+        if not kinds:
+            continue
         lines += ["", f"## {title}", ""]
         for sentence, names in sorted(kinds.items()):
             lines += [f"* {sentence}", "", f"  {', '.join(sorted(names))}", ""]

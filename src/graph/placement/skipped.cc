@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <string>
+#include <utility>
 
 #include "graph/graph_data.h"
+#include "graph/placement/body_tensors.h"
 #include "graph/placement/draft.h"
 #include "graph/placement/op_types.h"
 
@@ -59,38 +61,6 @@ std::string reason_of(const Draft& draft, TensorId id) {
   return fmt::format("a setting of {} \"{}\", not data", reader.op_type, reader.name);
 }
 
-// Declared element types of a body's tensors; a tensor without an entry may have any.
-std::map<std::string, DataType> declared_types(const onnx::GraphProto& body) {
-  std::map<std::string, DataType> types;
-  const auto add = [&](const auto& values) {
-    for (const onnx::ValueInfoProto& value : values) {
-      const int type = value.type().tensor_type().elem_type();
-      if (type != 0) types[value.name()] = static_cast<DataType>(type);
-    }
-  };
-  add(body.input());
-  add(body.output());
-  add(body.value_info());
-  return types;
-}
-
-void list_body(const onnx::GraphProto& body, const std::string& reason,
-               std::vector<SkippedTensor>& skipped) {
-  const std::map<std::string, DataType> types = declared_types(body);
-  for (const onnx::TensorProto& weight : body.initializer()) {
-    if (may_be_floating(static_cast<DataType>(weight.data_type())))
-      skipped.push_back({.name = weight.name(), .tensor = kAbsent, .reason = reason});
-  }
-  for (const onnx::NodeProto& node : body.node()) {
-    for (const std::string& output : node.output()) {
-      const auto type = types.find(output);
-      if (output.empty() || (type != types.end() && !may_be_floating(type->second))) continue;
-      skipped.push_back({.name = output, .tensor = kAbsent, .reason = reason});
-    }
-    for_each_body(node, [&](const onnx::GraphProto& inner) { list_body(inner, reason, skipped); });
-  }
-}
-
 }  // namespace
 
 std::vector<SkippedTensor> explain_skipped(const Draft& draft) {
@@ -101,14 +71,15 @@ std::vector<SkippedTensor> explain_skipped(const Draft& draft) {
     skipped.push_back(
         {.name = graph.tensor(id).name, .tensor = id, .reason = reason_of(draft, id)});
   }
-  for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
-    const Node& node = graph.nodes()[i];
-    for_each_body(*graph.data().nodes[i], [&](const onnx::GraphProto& body) {
-      list_body(body,
-                fmt::format("inside the body of {} \"{}\": bodies stay in float", node.op_type,
-                            node.name),
-                skipped);
-    });
+  for (int i = 0; i < static_cast<int>(graph.nodes().size()); ++i) {
+    const Node& node = graph.node(i);
+    for (BodyTensor& inside : body_tensors(graph, i)) {
+      if (!may_be_floating(inside.type)) continue;
+      skipped.push_back({.name = std::move(inside.name),
+                         .tensor = kAbsent,
+                         .reason = fmt::format("inside the body of {} \"{}\": bodies stay in float",
+                                               node.op_type, node.name)});
+    }
   }
   return skipped;
 }
