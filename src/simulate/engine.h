@@ -236,9 +236,11 @@ class Engine {
   bool is_stored_parameter(int site) const;
   Tensor value_of_site(int site) const;
   Purpose purpose_of_observing(const State& state) const;
+  Optimization optimization_of_observing(const State& state, Purpose purpose) const;
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();
+  bool infer_shapes(const Session& session, const std::vector<graph::TensorId>& outputs);
 
   SimulationOptions options_;
   int num_threads_ = 1;
@@ -251,6 +253,7 @@ class Engine {
   SessionCache sessions_;
   std::vector<double> cost_before_;  // prefix sums over positions, in units of the whole; empty
                                      // before shapes are known
+  double float_pass_ns_ = 0.0;       ///< estimated, once shapes are known
   bool shapes_known_ = false;
   bool static_shapes_ =
       false;  // the model fixes every input's shape: the parts may fix theirs, for the same fusions

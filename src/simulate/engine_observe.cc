@@ -12,6 +12,14 @@ namespace bitsweep::simulate {
 
 using graph::TensorId;
 
+namespace {
+
+// Estimated nanoseconds of a pass from which on optimizing a session costs less than it saves in
+// the first few samples.
+constexpr double kLongPassNs = 5e6;
+
+}  // namespace
+
 // Constants were observed before, from their value.
 bool Engine::observes(int site) const {
   return !is_static_site(site) && quantizer(site)->format().needs_encoding();
@@ -42,6 +50,18 @@ Engine::Purpose Engine::purpose_of_observing(const State& state) const {
   }
   return bytes > options_.calibration_copies_bytes ? Purpose::kObserveWithoutCopies
                                                    : Purpose::kObserve;
+}
+
+// A last bit that a fusion or a layout rounds in another way moves the lowest and the highest value
+// by no more than that. With histograms operators run one by one: where the reference's begins at
+// zero, the largest value lies exactly on the edge of a bucket, and moves the range by a bucket.
+// What quantizes weights in each run is to hold no copies of them.
+Optimization Engine::optimization_of_observing(const State& state, Purpose purpose) const {
+  const bool only_extremes = std::all_of(state.begin(), state.end(), [&](int s) {
+    return !observes(s) || quantizer(s)->scheme() == Scheme::kMinMax;
+  });
+  const bool pays = float_pass_ns_ > kLongPassNs && purpose == Purpose::kObserve;
+  return only_extremes && pays ? Optimization::kFull : Optimization::kNone;
 }
 
 int Engine::num_observers() const {
@@ -85,11 +105,9 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
   const Purpose purpose = purpose_of_observing(state);
-  // Operators one by one, as the reference observes them: where its histogram begins at zero, the
-  // largest value lies exactly on the edge of a bucket, and a last bit that a fusion rounds in
-  // another way moves the range by a bucket. On one thread, since some reductions split their sums
-  // by threads. Weights need no copy either.
-  const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone, purpose);
+  // On one thread, since some reductions split their sums by threads.
+  const PartSession session =
+      span_session(whole, state, outputs, 1, optimization_of_observing(state, purpose), purpose);
   RunState run;
   run.sites.resize(quantizers_.size());
   run.divisors = divisors;
@@ -117,6 +135,21 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   return in_output_order(values, results);
 }
 
+// What the runtime infers from the shapes of the feed needs no run, which would hold every tensor.
+bool Engine::infer_shapes(const Session& session, const std::vector<TensorId>& outputs) {
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::optional<std::vector<Dimension>> inferred = session.output_shape(i);
+    if (!inferred) return false;
+    Shape& shape = shapes.emplace_back();
+    for (const Dimension& dimension : *inferred) shape.push_back(dimension.size);
+    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t size) { return size < 0; }))
+      return false;
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) graph_.set_shape(outputs[i], shapes[i]);
+  return true;
+}
+
 void Engine::observe_shapes(const Feed& feed) {
   graph::SubgraphSpec spec = every_tensor();
   // Sequences and strings have no shape to see.
@@ -129,14 +162,17 @@ void Engine::observe_shapes(const Feed& feed) {
     if (graph_.tensor(t).type != DataType::kUndefined) graph_.set_shape(t, value.shape());
   }
   if (!spec.outputs.empty()) {
+    spec.static_shapes = true;
     SessionOptions o = session_options(num_threads_);
     o.optimization = Optimization::kNone;
     const Session session(graph::build_subgraph(graph_, spec), o);
-    std::vector<Tensor> inputs;
-    for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
-    const std::vector<Tensor> results = session.run(inputs);
-    for (std::size_t i = 0; i < results.size(); ++i)
-      graph_.set_shape(spec.outputs[i], results[i].shape());
+    if (!infer_shapes(session, spec.outputs)) {
+      std::vector<Tensor> inputs;
+      for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
+      const std::vector<Tensor> results = session.run(inputs);
+      for (std::size_t i = 0; i < results.size(); ++i)
+        graph_.set_shape(spec.outputs[i], results[i].shape());
+    }
   }
   for (TensorId t = 0; t < static_cast<TensorId>(graph_.tensors().size()); ++t)
     graph::give_back_pages(graph_.static_value(t));
@@ -144,6 +180,7 @@ void Engine::observe_shapes(const Feed& feed) {
   for (const int node : order_.nodes())
     cost_before_.push_back(cost_before_.back() + graph::cost_of(graph_, node));
   const double total = cost_before_.back();
+  float_pass_ns_ = total;
   if (total > 0.0) {
     for (double& c : cost_before_) c /= total;
   } else {
