@@ -14,14 +14,21 @@ constexpr std::int64_t kBuckets = 1536;
 constexpr float kLargest =
     static_cast<float>(0.99 * static_cast<double>(std::numeric_limits<float>::max()));
 constexpr float kNarrowest = 0.01F;
+// How much wider the support is than what the first batch held.
+constexpr float kWidening = 3.0F;
 
 }  // namespace
 
 void FirstBatchHistogram::set_support(float low, float high) {
   if (low == high) high = std::max(high, low + kNarrowest);
+  // Buckets narrower than the distance of neighbouring floats cannot be told apart by float32
+  // arithmetic: large values, all nearly alike, would fall beside the histogram.
+  const float largest = std::max(std::abs(low), std::abs(high));
+  const float spacing = largest - std::nextafter(largest, 0.0F);
+  high = std::max(high, low + spacing * static_cast<float>(kBuckets) / kWidening);
   const float centre = (low + high) * 0.5F;
-  low = std::max(centre - 3.0F * (centre - low), -kLargest);
-  high = std::min(centre + 3.0F * (high - centre), kLargest);
+  low = std::max(centre - kWidening * (centre - low), -kLargest);
+  high = std::min(centre + kWidening * (high - centre), kLargest);
   content_.width =
       (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(kBuckets);
   content_.count = kBuckets;

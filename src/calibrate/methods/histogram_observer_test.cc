@@ -157,6 +157,23 @@ TEST(Observers, OnlyZerosGiveAPositiveStepThatKeepsZero) {
   }
 }
 
+TEST(Observers, ValuesThatAreNearlyAlikeAndFarFromZeroStayInRange) {
+  for (const HistogramSupport support : {HistogramSupport::kFirstBatch, HistogramSupport::kGrowing})
+    for (const Scheme scheme : kAllSchemes)
+      for (const float centre : {20.0F, -1000.0F, 120409.0F, 1e6F, -3e7F})
+        for (const float spread : {0.0F, 1e-7F, 1e-3F})
+          for (const int bitwidth : {4, 8, 16}) {
+            ObserverOptions options = growing(scheme);
+            options.histogram_support = support;
+            const std::vector<float> values = {centre, centre * (1.0F + spread)};
+            const AffineEncoding e = encode(options, {values}, {.bitwidth = bitwidth});
+            const double nearest =
+                std::abs(centre) * (0.5 / (std::ldexp(1.0, bitwidth) - 1.0) + 2e-3);
+            EXPECT_LE(std::sqrt(mean_squared_error(e, bitwidth, values)), nearest)
+                << scheme_name(scheme) << " " << centre << " " << spread << " " << bitwidth;
+          }
+}
+
 TEST(Observers, OneSidedDataPutsTheZeroPointAtAnEnd) {
   // Like the output of a Relu6 with a few outliers, and its mirror image.
   std::vector<float> positive(10000);

@@ -55,22 +55,41 @@ class Search {
     return static_cast<std::size_t>(it - buckets.begin());
   }
 
-  double outside(std::size_t begin, std::size_t end, float edge) const {
+  double outside(std::size_t begin, std::size_t end, double edge) const {
     double sum = 0.0;
     for (std::size_t i = begin; i < end; ++i) {
-      const double distance = static_cast<double>(middles_[i]) - static_cast<double>(edge);
+      const double distance = static_cast<double>(middles_[i]) - edge;
       sum += histogram_.buckets[i].mass * distance * distance;
     }
     return sum;
   }
 
+  // Where one end of a grid lies in the histogram: how many buckets are below it, and the value to
+  // which those beyond it saturate, the middle of the grid's last bucket. A grid wholly on one side
+  // of the histogram saturates at its own end; the reference takes the nearest bucket there too, so
+  // that a grid far away from all values seems nearly free.
+  struct End {
+    std::size_t buckets_below;
+    double saturated;
+  };
+  End lower_end(double grid_min) const {
+    const std::int64_t bucket = histogram_.clamped_index(grid_min);
+    if (grid_min > histogram_.left(bucket) + histogram_.width) return {middles_.size(), grid_min};
+    return {below(bucket), static_cast<double>(histogram_.middle(bucket))};
+  }
+  End upper_end(double grid_max) const {
+    const std::int64_t bucket = histogram_.clamped_index(grid_max);
+    if (grid_max < histogram_.left(bucket)) return {0, grid_max};
+    return {below(bucket), static_cast<double>(histogram_.middle(bucket))};
+  }
+
   double cost(const Grid& grid) const {
     const auto delta = static_cast<double>(grid.delta);
     const auto offset = static_cast<double>(grid.offset);
-    const std::int64_t low = histogram_.clamped_index(delta * offset);
-    const std::int64_t high = histogram_.clamped_index(delta * (offset + codes_));
-    const std::size_t begin = below(low);
-    const std::size_t end = std::max(begin, below(high));
+    const End low = lower_end(delta * offset);
+    const End high = upper_end(delta * (offset + codes_));
+    const std::size_t begin = low.buckets_below;
+    const std::size_t end = std::max(begin, high.buckets_below);
     double inside = 0.0;
     const float inverse = 1.0F / grid.delta;
     for (std::size_t i = begin; i < end; ++i) {
@@ -78,8 +97,8 @@ class Search {
       const double error = static_cast<double>(middles_[i]) - static_cast<double>(rounded);
       inside += histogram_.buckets[i].mass * error * error;
     }
-    const double saturated = outside(0, begin, histogram_.middle(low)) +
-                             outside(end, middles_.size(), histogram_.middle(high));
+    const double saturated =
+        outside(0, begin, low.saturated) + outside(end, middles_.size(), high.saturated);
     return kSaturationWeight * saturated + inside;
   }
 
