@@ -9,7 +9,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from lower_bound import MACS_PER_ELEMENT, downstream_share
+from lower_bound import (
+    MACS_PER_ACTIVATION,
+    MACS_PER_NODE,
+    MACS_PER_WEIGHT,
+    RECURRENT_FACTOR,
+    downstream_share,
+)
 
 
 def _model(nodes, outputs, initializers=()):
@@ -41,8 +47,11 @@ def test_a_branch_is_not_behind_its_sibling():
         helper.make_node("Add", ["a", "c"], ["y"]),
     ]
     model = _model(nodes, ["y"])
-    assert downstream_share(model, FEED, ["a"]) == pytest.approx(0.25)
-    assert downstream_share(model, FEED, ["b"]) == pytest.approx(0.5)
+    unary = MACS_PER_NODE + 2 * 16 * MACS_PER_ACTIVATION
+    add = unary + 16 * MACS_PER_ACTIVATION
+    whole = 3 * unary + add
+    assert downstream_share(model, FEED, ["a"]) == pytest.approx(add / whole)
+    assert downstream_share(model, FEED, ["b"]) == pytest.approx((unary + add) / whole)
 
 
 def test_weights_count_multiply_adds_from_their_reader_on():
@@ -52,8 +61,30 @@ def test_weights_count_multiply_adds_from_their_reader_on():
         helper.make_node("MatMul", ["a", "w"], ["y"]),
     ]
     model = _model(nodes, ["y"], [weight])
-    relu, matmul = 2 * 8 * MACS_PER_ELEMENT, 2 * 4 * (8 + MACS_PER_ELEMENT)
+    relu = MACS_PER_NODE + (2 * 8 + 2 * 8) * MACS_PER_ACTIVATION
+    matmul = MACS_PER_NODE + (2 * 8 + 2 * 4) * MACS_PER_ACTIVATION + 8 * 4 * MACS_PER_WEIGHT
+    matmul += 2 * 4 * 8
     assert downstream_share(model, FEED, ["w"]) == pytest.approx(matmul / (relu + matmul))
+
+
+def test_a_recurrent_layer_multiplies_in_every_step():
+    weights = {
+        "w": np.ones((1, 16, 8), np.float32),
+        "r": np.ones((1, 16, 4), np.float32),
+        "axes": np.array([1]),
+    }
+    nodes = [
+        helper.make_node("Unsqueeze", ["x", "axes"], ["steps"]),
+        helper.make_node("LSTM", ["steps", "w", "r"], ["y"], hidden_size=4),
+        helper.make_node("Relu", ["y"], ["z"]),
+    ]
+    model = _model(nodes, ["z"], [numpy_helper.from_array(v, k) for k, v in weights.items()])
+    steps, gates = 2, 16 * 8 + 16 * 4
+    lstm = MACS_PER_NODE + (2 * 8 + 2 * 4) * MACS_PER_ACTIVATION
+    lstm += gates * MACS_PER_WEIGHT + RECURRENT_FACTOR * steps * gates
+    relu = MACS_PER_NODE + (2 * 4 + 2 * 4) * MACS_PER_ACTIVATION
+    whole = MACS_PER_NODE + lstm + relu
+    assert downstream_share(model, FEED, ["w"]) == pytest.approx((lstm + relu) / whole)
 
 
 def test_names_of_another_model_are_refused():
