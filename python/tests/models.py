@@ -301,3 +301,21 @@ ALL = {
     f.__name__: f
     for f in (cnn, depthwise, residual, transformer, branchy, multi_input, multi_output, recurrent)
 }
+
+
+def convolutions(count: int, weight_shift: float = 0.0, sample_shift: float = 0.0) -> Example:
+    """Conv and Relu, again and again; optionally with one weight or one sample changed."""
+    g = Graph(21)
+    x, channels = "x", 3
+    for i in range(count):
+        x = g.op("Relu", [g.conv(x, channels, 8, f"conv{i}")], f"relu{i}")
+        channels = 8
+    y = g.op("Flatten", [g.op("GlobalAveragePool", [x], "gap")], "flatten", axis=1)
+    model = g.model({"x": (1, 3, 12, 12)}, {"y": y})
+    weight = next(t for t in model.graph.initializer if t.name == "conv1.weight")
+    values = numpy_helper.to_array(weight).copy()
+    values.flat[0] += weight_shift
+    weight.CopyFrom(numpy_helper.from_array(values, weight.name))
+    feeds = [{"x": normal(np.random.default_rng(i), 1, 3, 12, 12)} for i in range(3)]
+    feeds[2]["x"].flat[0] += sample_shift
+    return Example("convolutions", model, feeds)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -50,6 +52,9 @@ class TestChoice:
     def test_uncalibrated_simulations_are_named(self, cnn):
         with pytest.raises(RuntimeError, match="calibrate first"):
             bitsweep.sweep(QuantizationSimModel(cnn.model), cnn.feeds, progress=False)
+        metric = SensitivityMetric("sum", lambda s: float(s.run(None, cnn.feeds[0])[0].sum()))
+        with pytest.raises(RuntimeError, match="calibrate first"):
+            analyze_per_quantizer_sensitivity(QuantizationSimModel(cnn.model), metric)
 
     def test_modes(self, cnn, cnn_sim):
         before = {n: q.enabled for n, q in cnn_sim.qc_quantize_op_dict.items()}
@@ -140,6 +145,38 @@ class TestRunDirectory:
             other, cnn.feeds, only="weights", run_directory=tmp_path, progress=False
         )
         assert result.num_kept == 0
+
+    def test_full_disk_costs_the_journal_and_not_the_sweep(self, cnn, cnn_sim, tmp_path):
+        resource = pytest.importorskip("resource")
+        wanted = bitsweep.sweep(cnn_sim, cnn.feeds, progress=False)
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (36_000, before[1]))
+        try:
+            result = bitsweep.sweep(cnn_sim, cnn.feeds, run_directory=tmp_path, progress=False)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, ignored)
+        assert by_name(result) == by_name(wanted)
+        assert any(
+            "cannot be written" in note and "free some space" in note for note in result.notes
+        )
+        # With space again, what was kept is found and the rest is run.
+        again = bitsweep.sweep(cnn_sim, cnn.feeds, run_directory=tmp_path, progress=False)
+        assert 0 < again.num_kept < wanted.num_evaluations
+        assert by_name(again) == by_name(wanted)
+
+    def test_a_second_sweep_on_it_is_told(self, cnn, cnn_sim, tmp_path):
+        refused = []
+
+        def nested(progress):
+            with pytest.raises(RuntimeError, match="in use by another sweep") as e:
+                bitsweep.sweep(cnn_sim, cnn.feeds, run_directory=tmp_path, progress=False)
+            refused.append(e)
+            return True
+
+        bitsweep.sweep(cnn_sim, cnn.feeds, run_directory=tmp_path, progress=nested)
+        assert refused
 
 
 class TestMetricThatFails:

@@ -1,4 +1,4 @@
-"""Answers that were kept from earlier runs of a mix."""
+"""Answers that were kept from earlier runs of a sweep or a mix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import pytest
 from onnx import numpy_helper
 
 import bitsweep
+from bitsweep import _core
+from models import convolutions
+from sessions import calibrated
 from situations import build, node, normal, samples
 
 
@@ -74,3 +77,30 @@ def test_answers_are_used_again_only_where_they_hold(model, tmp_path):
     assert any("damaged" in note for note in damaged.notes)
     assert damaged.num_kept == 0
     assert_as_cold(damaged, model, feeds, "gbops<=6e-5", calibration)
+
+
+# G38
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"param_type": "int4"}, {"sample_shift": 0.5}, {"weight_shift": 0.5}, {"truncate": True}],
+    ids=str,
+)
+def test_a_changed_question_on_one_run_directory_gets_the_answer_of_a_cold_run(change, tmp_path):
+    example = convolutions(6)
+    bitsweep.sweep(calibrated(example), example.feeds, run_directory=tmp_path, progress=False)
+    change = dict(change)
+    truncate = change.pop("truncate", False)
+    settings = {k: v for k, v in change.items() if k == "param_type"}
+    other = convolutions(6, **{k: v for k, v in change.items() if k not in settings})
+    if truncate:
+        journal = tmp_path / "journal.sqlite"
+        journal.write_bytes(journal.read_bytes()[: journal.stat().st_size // 2])
+    warm, cold = (
+        bitsweep.sweep(
+            calibrated(other, **settings), other.feeds, run_directory=folder, progress=False
+        )
+        for folder in (tmp_path, None)
+    )
+    assert _core.sweep_to_json(warm, []) == _core.sweep_to_json(cold, [])
+    assert (warm.num_evaluations == 0) == (not change and not truncate)
+    assert any("damaged" in note for note in warm.notes) == truncate
