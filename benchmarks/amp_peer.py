@@ -1,6 +1,6 @@
 """The reference's search in a process of its own: amp_peer.py QUESTION.json ANSWER.json (run with the peer's Python).
 
-The question holds model, files of samples, how many of them, candidates, and the quality to reach (null: the whole
+The question holds model, files of samples with the rows to take, candidates, and the quality to reach (null: the whole
 curve). The answer holds CPU seconds from calibration to the end, and the changes of the curve in their order.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime as ort
+from aimet_onnx.amp.mixed_precision_algo import GreedyMixedPrecisionAlgo
 from aimet_onnx.common.amp.utils import AMPSearchAlgo
 from aimet_onnx.common.defs import CallbackFunc, QuantizationDataType
-from aimet_onnx.mixed_precision import choose_mixed_precision
 from aimet_onnx.quantsim import QuantizationSimModel
 
 PROVIDERS = ["CPUExecutionProvider"]
@@ -25,17 +25,20 @@ PROVIDERS = ["CPUExecutionProvider"]
 MAX_DB = 100.0
 
 
-def feeds(path: str, names: list[str], count: int) -> list[dict[str, np.ndarray]]:
+def feeds(path: str, names: list[str], rows: list[int]) -> list[dict[str, np.ndarray]]:
     arrays = np.load(path)
-    return [{n: arrays[n][i : i + 1] for n in names} for i in range(count)]
+    inputs = {n: arrays[n] for n in names}
+    return [{n: values[i : i + 1] for n, values in inputs.items()} for i in rows]
 
 
 def main() -> None:
     question = json.loads(Path(sys.argv[1]).read_text())
-    plain = ort.InferenceSession(question["model"], providers=PROVIDERS)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    plain = ort.InferenceSession(question["model"], options, providers=PROVIDERS)
     names = [i.name for i in plain.get_inputs()]
-    search = feeds(question["search"], names, question["samples"])
-    calibration = feeds(question["calibration"], names, question["samples"])
+    search = feeds(question["search"], names, question["search_rows"])
+    calibration = feeds(question["calibration"], names, question["calibration_rows"])
     exact = [plain.run(None, feed) for feed in search]
 
     def score(session: ort.InferenceSession, _: object = None) -> float:
@@ -53,29 +56,42 @@ def main() -> None:
     kind = QuantizationDataType.int
     candidates = [((a, kind), (w, kind)) for w, a in question["candidates"]]
     wanted = question["quality"]
-    sim = QuantizationSimModel(onnx.load(question["model"]), providers=PROVIDERS)
+    # One thread: CPU time would count waiting threads as well.
+    sim = QuantizationSimModel(
+        onnx.load(question["model"]),
+        providers=PROVIDERS,
+        session_options_kwargs={"intra_op_num_threads": 1},
+    )
     begin = time.process_time()
     sim.compute_encodings(calibrate, None)
     with tempfile.TemporaryDirectory() as folder:
-        points = choose_mixed_precision(
+        # What choose_mixed_precision() does, but it keeps its candidate to start from to itself.
+        search_of_peer = GreedyMixedPrecisionAlgo(
             sim,
             candidates,
             CallbackFunc(score),
             CallbackFunc(score),
-            None if wanted is None else MAX_DB - wanted,
             folder,
             True,
             CallbackFunc(calibrate),
-            amp_search_algo=AMPSearchAlgo.BruteForce if wanted is None else AMPSearchAlgo.Binary,
+            False,
+            True,
+        )
+        search_of_peer.run(
+            None if wanted is None else MAX_DB - wanted,
+            AMPSearchAlgo.BruteForce if wanted is None else AMPSearchAlgo.Binary,
         )
     seconds = time.process_time() - begin
+    points = search_of_peer.pareto_list or []
+    (activation, _), (weight, _) = search_of_peer.baseline_candidate
     changes = [
         [sorted(group.activation_quantizers), sorted(group.parameter_quantizers), [w[0], a[0]]]
-        for _, _, group, (a, w) in points or []
+        for _, _, group, (a, w) in points
     ]
     answer = {
         "seconds": seconds,
-        "scores": [float(p[1]) for p in points or []],
+        "start": [weight, activation],
+        "scores": [float(p[1]) for p in points],
         "changes": changes,
         "score": score(sim.session),
     }

@@ -1,77 +1,42 @@
 """Mixed precision side by side: quality at equal cost, and CPU time, of the reference's search and of bitsweep's.
 
-    compare_amp.py --models DIR --peer-python PYTHON [NAME ...] [--answers DIR]
+    compare_amp.py --models DIR --peer-python PYTHON [NAME ...] [--candidates W8A16,W8A8] [--answers DIR]
 
-Both get the same model, calibration and search samples, groups and candidates. The reference runs its brute-force
-search without a limit (its whole curve), and its default search for one quality. All configurations are then set in
-one and the same simulation, calibrated, and measured on test samples that no search saw; costs count every product.
-Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by what that
-side measured itself, with a paired bootstrap interval over the test samples; then the area under both curves and
-the CPU times. `--answers` keeps the reference's answers, so that a second run only repeats bitsweep's side.
+Both get the same model, calibration and search samples, groups and candidates, and one thread. The reference runs its
+brute-force search without a limit (its whole curve), and its default search for one quality. All configurations are then
+set in one and the same simulation, calibrated, and measured on test samples that no search saw; costs count every
+product. Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by
+what that side measured itself, with a paired bootstrap interval over the test samples; how much cheaper bitsweep
+reaches the reference's quality; then the area under both curves and the CPU times. Samples are taken at equal
+distances from the files. `--answers` keeps the reference's answers, so that a second run only repeats bitsweep's side.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import bench_models
 import numpy as np
-import onnx
+from amp_sides import (
+    Judge,
+    Point,
+    Reference,
+    best_within,
+    bits_of,
+    decibel,
+    prepared,
+    spread_rows,
+    widths_of,
+)
 
 import bitsweep
-from bitsweep import _core
-from bitsweep.batch_norm_fold import fold_all_batch_norms_to_weight
 
 DRAWS = 1000
 # The reference recalibrates and measures hundreds of points; these many are enough to see the curve.
-MAX_POINTS = 20
-
-
-@dataclass
-class Point:
-    """A configuration: what its side believes, and what the judge finds."""
-
-    believed_db: float
-    cost: float
-    rows: np.ndarray  # (signal, noise) by test sample
-
-    @property
-    def db(self) -> float:
-        return decibel(self.rows)
-
-
-def decibel(rows: np.ndarray) -> float:
-    return float(10 * np.log10(rows[:, 0].sum() / max(rows[:, 1].sum(), 1e-30)))
-
-
-class Judge:
-    """Sets configurations in one simulation and measures them on the test samples."""
-
-    def __init__(self, model: Path, calibration: list, test: list) -> None:
-        self.sim = bitsweep.QuantizationSimModel(model)
-        self.sim.compute_encodings(calibration)
-        self.calibration, self.test = calibration, test
-        self.exact = [self.sim.session.run_float(None, feed) for feed in test]
-
-    def measure(self, bits: dict[str, int], believed_db: float) -> Point:
-        for name, width in bits.items():
-            self.sim.qc_quantize_op_dict[name].set_bitwidth(width)
-        self.sim.native.apply_exception_rules()
-        self.sim.compute_encodings(self.calibration)
-        rows = []
-        for feed, exact in zip(self.test, self.exact, strict=True):
-            signal = noise = 0.0
-            for e, q in zip(exact, self.sim.session.run(None, feed), strict=True):
-                signal += float(np.sum(np.float64(e) ** 2))
-                noise += float(np.sum((np.float64(e) - q) ** 2))
-            rows.append((signal, noise))
-        return Point(believed_db, _core.present_costs(self.sim.native)[1], np.array(rows))
+MAX_POINTS = 24
 
 
 def interval(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
@@ -83,110 +48,27 @@ def interval(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def best_within(points: list[Point], cost: float) -> Point | None:
-    """What a user of this side would take at this cost: the test samples have no say."""
-    allowed = [p for p in points if p.cost <= cost * (1 + 1e-9)]
-    return max(allowed, key=lambda p: p.believed_db, default=None)
-
-
 def area(points: list[Point], low: float, high: float, floor_db: float) -> float:
     """Mean of the quality above `floor_db` over all costs between the two, in dB."""
-    costs = np.linspace(low, high, 400)
-    found = [best_within(points, c) for c in costs]
+    found = [best_within(points, c) for c in np.linspace(low, high, 400)]
     return float(np.mean([max(0.0, p.db - floor_db) if p else 0.0 for p in found]))
 
 
-def prepared(model: bench_models.BenchModel, sample: dict, folder: Path) -> Path:
-    """The model for both sides: batch norms folded, and the shapes of a sample, without which the reference fails."""
-    proto = onnx.load(model.folder / "model.onnx")
-    for value in proto.graph.input:
-        if value.name in sample:
-            shape = value.type.tensor_type.shape
-            shape.ClearField("dim")
-            for size in sample[value.name].shape:
-                shape.dim.add().dim_value = size
-    fold_all_batch_norms_to_weight(proto)
-    path = folder / f"{model.name}.onnx"
-    onnx.save(proto, path)
-    return path
+def saved_at_equal_quality(ours: list[Point], theirs: list[Point]) -> list[float]:
+    """By point of the reference's curve that none of its own beats: the share of its cost that bitsweep does without."""
+    saved = []
+    for p in theirs:
+        if any(q.db >= p.db and q.cost < p.cost for q in theirs):
+            continue
+        cheapest = min((q.cost for q in ours if q.db >= p.db), default=None)
+        saved.append(-1.0 if cheapest is None else 1.0 - cheapest / p.cost)
+    return saved
 
 
-class Reference:
-    """The peer in its own environment; its answers are kept in a folder."""
-
-    def __init__(self, python: str, answers: Path, model: bench_models.BenchModel, path: Path,
-                 samples: int, candidates: list[tuple[int, int]]) -> None:  # fmt: skip
-        self.python, self.answers, self.model = python, answers, model
-        self.question = {
-            "model": str(path),
-            "search": str(model.folder / "eval.npz"),
-            "calibration": str(model.folder / "calib.npz"),
-            "samples": samples,
-            "candidates": candidates,
-        }
-
-    def ask(self, quality: float | None) -> dict:
-        name = "_".join([self.model.name, *(f"W{w}A{a}" for w, a in self.question["candidates"])])
-        name += f"_{self.question['samples']}_{'curve' if quality is None else f'{quality:.2f}'}"
-        answer = self.answers / f"{name}.json"
-        if not answer.exists():
-            asked = answer.with_suffix(".question")
-            asked.write_text(json.dumps(self.question | {"quality": quality}))
-            script = Path(__file__).with_name("amp_peer.py")
-            done = subprocess.run(
-                [self.python, script, asked, answer], capture_output=True, text=True, check=False
-            )
-            if done.returncode != 0:
-                raise SystemExit(f"the reference failed: {done.stderr.strip().splitlines()[-1]}")
-        return json.loads(answer.read_text())
-
-
-def bits_of(result: _core.MixResult, point: _core.MixPoint) -> dict[str, int]:
-    bits: dict[str, int] = {}
-    for group, candidate in zip(result.groups, point.by_group, strict=True):
-        bits |= dict.fromkeys(group.activations, candidate.activation.bitwidth)
-        bits |= dict.fromkeys(group.parameters, candidate.parameter.bitwidth)
-    return bits
-
-
-def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
-    candidates = arguments.candidates.split(",")
-    widths = [tuple(int(n) for n in c[1:].split("A")) for c in candidates]
-    n = arguments.samples
-    samples = model.feeds("eval.npz", n + arguments.test_samples)
-    search, test = samples[:n], samples[n:]
-    calibration = model.feeds("calib.npz", n)
-    path = prepared(model, search[0], arguments.answers)
-    reference = Reference(arguments.peer_python, arguments.answers, model, path, n, widths)
-
-    sim = bitsweep.QuantizationSimModel(path)
-    begin = time.process_time()
-    result = bitsweep.mix(sim, search, candidates, calibration=calibration,
-                          frontier_points=arguments.points)  # fmt: skip
-    ours_s = time.process_time() - begin
-    peer = reference.ask(None)
-
-    judge = Judge(path, calibration, test)
-    ours = [judge.measure(bits_of(result, p), p.expected_db) for p in result.frontier]
-    # The reference starts from its best candidate everywhere, the one with the most bits here.
-    weight, activation = max(widths, key=lambda w: w[0] * w[1])
-    params = set(judge.sim.param_names)
-    bits = {
-        name: weight if name in params else activation
-        for name, q in judge.sim.qc_quantize_op_dict.items()
-        if q.enabled
-    }
-    wanted = set(np.linspace(0, len(peer["changes"]) - 1, MAX_POINTS).astype(int).tolist())
-    theirs = []
-    for i, (activations, parameters, (w, a)) in enumerate(peer["changes"]):
-        bits |= dict.fromkeys(activations, a) | dict.fromkeys(parameters, w)
-        if i in wanted:
-            theirs.append(judge.measure(bits, peer["scores"][i]))
-
-    print(f"\n{model.name}: {', '.join(candidates)}, {n} search samples, {len(test)} test samples")
+def print_comparison(ours: list[Point], theirs: list[Point]) -> None:
     print("   gbops   reference    bitsweep  difference (95%)")
     differences = []
-    worse = 0
+    worse = better = 0
     for cost in sorted({p.cost for p in theirs}):
         best, other = best_within(ours, cost), best_within(theirs, cost)
         if best is None or other is None:
@@ -194,22 +76,63 @@ def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> No
         low, high = interval(best.rows, other.rows)
         differences.append(best.db - other.db)
         worse += high < 0
+        better += low > 0
         print(f"{cost:8.4f} {other.db:8.2f} dB {best.db:8.2f} dB {differences[-1]:+8.2f} ({low:+.2f} to {high:+.2f})")  # fmt: skip
+    print(f"median {np.median(differences):+.2f} dB over {len(differences)} costs; beyond the interval better at"
+          f" {better}, worse at {worse}")  # fmt: skip
+    saved = saved_at_equal_quality(ours, theirs)
+    print(f"cost at equal quality: {100 * np.median(saved):.0f}% less (median of {len(saved)} points; not reached at"
+          f" {sum(s == -1.0 for s in saved)})")  # fmt: skip
     low = max(min(p.cost for p in ours), min(p.cost for p in theirs))
     high = max(p.cost for p in theirs)
     floor_db = min(p.db for p in [*ours, *theirs])
-    print(f"median {np.median(differences):+.2f} dB over {len(differences)} costs, worse beyond the interval at {worse}")  # fmt: skip
     print(f"area under the curve above {floor_db:.2f} dB: reference {area(theirs, low, high, floor_db):.3f} dB,"
           f" bitsweep {area(ours, low, high, floor_db):.3f} dB")  # fmt: skip
-    print(f"CPU time, whole curve: reference {peer['seconds']:.1f} s, bitsweep {ours_s:.1f} s,"
-          f" ratio {peer['seconds'] / ours_s:.1f}")  # fmt: skip
 
+
+def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
+    candidates = arguments.candidates.split(",")
+    samples, calibration = model.feeds("eval.npz"), model.feeds("calib.npz")
+    search_rows = spread_rows(arguments.samples, len(samples))
+    test_rows = spread_rows(arguments.test_samples, set(range(len(samples))) - set(search_rows))
+    calibration_rows = spread_rows(arguments.calibration, len(calibration))
+    search, test = [samples[i] for i in search_rows], [samples[i] for i in test_rows]
+    calibration = [calibration[i] for i in calibration_rows]
+    path = prepared(model, search[0], arguments.answers)
+    question = {
+        "model": str(path),
+        "search": str(model.folder / "eval.npz"),
+        "search_rows": search_rows,
+        "calibration": str(model.folder / "calib.npz"),
+        "calibration_rows": calibration_rows,
+        "candidates": widths_of(candidates),
+    }
+    reference = Reference(arguments.peer_python, arguments.answers, model.name, question)
+    peer = reference.ask(None)
+
+    judge = Judge(path, calibration, test)
+    wanted = set(np.linspace(0, len(peer["changes"]) - 1, MAX_POINTS).astype(int).tolist())
+    theirs = judge.points_of_reference(peer, wanted)
+    begin = time.process_time()
+    result = bitsweep.mix(bitsweep.QuantizationSimModel(path), search, candidates, calibration=calibration,
+                          frontier_points=arguments.points, num_threads=1)  # fmt: skip
+    ours_s = time.process_time() - begin
+    ours = [judge.measure(bits_of(result, p), p.expected_db) for p in result.frontier]
+
+    print(f"\n{model.name}: {', '.join(candidates)}, {len(calibration)} calibration, {len(search)} search,"
+          f" {len(test)} test samples; the reference starts from W{peer['start'][0]}A{peer['start'][1]}")  # fmt: skip
+    print_comparison(ours, theirs)
+    print(f"CPU time, whole curve: reference {peer['seconds']:.1f} s, bitsweep {ours_s:.1f} s,"
+          f" ratio {peer['seconds'] / ours_s:.1f}", flush=True)  # fmt: skip
+
+    if arguments.no_quality:
+        return
     quality = float(np.median(peer["scores"]))
     one = reference.ask(quality)
     sim = bitsweep.QuantizationSimModel(path)
     begin = time.process_time()
     chosen = bitsweep.mix(sim, search, candidates, f"sqnr>={quality}", calibration=calibration,
-                          frontier_points=0).chosen  # fmt: skip
+                          frontier_points=0, num_threads=1).chosen  # fmt: skip
     ours_s = time.process_time() - begin
     print(f"CPU time to reach {quality:.2f} dB: reference {one['seconds']:.1f} s ({one['score']:.2f} dB), bitsweep"
           f" {ours_s:.1f} s ({chosen.measured_db if chosen else float('nan'):.2f} dB), ratio"
@@ -220,10 +143,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     bench_models.add_arguments(parser)
     parser.add_argument("--peer-python", required=True)
-    parser.add_argument("--samples", type=int, default=8, help="to calibrate and to search with")
+    parser.add_argument("--samples", type=int, default=16, help="to search with")
     parser.add_argument("--test-samples", type=int, default=32)
     parser.add_argument("--candidates", default="W8A16,W8A8")
     parser.add_argument("--points", type=int, default=24, help="of bitsweep's curve")
+    parser.add_argument(
+        "--no-quality", action="store_true", help="leave out the search for one quality"
+    )
     parser.add_argument("--answers", type=Path, default=Path("build/amp-answers"))
     arguments = parser.parse_args()
     arguments.answers.mkdir(parents=True, exist_ok=True)
