@@ -1,11 +1,11 @@
-"""How well the error of a whole configuration is predicted: with the interactions of errors, and by adding scores up.
+"""How well the error of a whole configuration is predicted: as `bitsweep mix` does it, and by adding scores up.
 
     python benchmarks/prediction.py --models DIR [NAME ...]
 
-Draws random configurations of equal cost: each weight and activation at the low precision or left in float (which stands
-for 16 bits), about half of the multiply-accumulates low. Reports the rank correlation of predicted and measured output
-error, for 8 bits everywhere and for 6-bit weights. The corrected prediction takes the share of the interactions that fits a few
-measured configurations best, as `bitsweep mix` does; the correlations are those of the others.
+Draws random configurations of equal cost: each group at the first or the second candidate, half of the bit operations
+between them saved. Reports the rank correlation of predicted and measured output error: of added losses, of losses with
+interactions, and of those corrected by a few measured configurations, which is what mix() goes on with. Measured on the
+samples that the losses come from, and on test samples; the measured ones to correct with do not count.
 """
 
 from __future__ import annotations
@@ -15,98 +15,100 @@ import argparse
 import bench_models
 import numpy as np
 from agreement import spearman
+from amp_sides import KeptRanges, decibel, group_bits, spread_rows, widths_of
 
 import bitsweep
 from bitsweep import _core
 
-# Low precision of weights and activations by experiment.
-PRECISIONS = {"W8A8": ("int8", "int8"), "W6A8": (6, "int8")}
 
-
-def configurations(
-    costs: np.ndarray, count: int, rng: np.random.Generator, tolerance: float = 0.02
-) -> list[np.ndarray]:
-    """Random selections whose cost is half of the whole, within a tolerance."""
-    wanted = costs.sum() / 2
+def configurations(saved: np.ndarray, count: int, tolerance: float = 0.02) -> list[list[int]]:
+    """Random choices, 0 or 1 by group, that save half of everything, within a tolerance."""
+    rng = np.random.default_rng(0)
     chosen = []
     for _ in range(200 * count):
-        order = rng.permutation(len(costs))
-        total = np.cumsum(costs[order])
-        selection = order[: int(np.searchsorted(total, wanted)) + 1]
-        if abs(costs[selection].sum() - wanted) <= tolerance * costs.sum():
-            chosen.append(np.sort(selection))
-            if len(chosen) == count:
-                break
+        order = rng.permutation(len(saved))
+        total = np.cumsum(saved[order])
+        low = order[: int(np.searchsorted(total, saved.sum() / 2)) + 1]
+        if abs(saved[low].sum() - saved.sum() / 2) > tolerance * saved.sum():
+            continue
+        choices = np.zeros(len(saved), int)
+        choices[low] = 1
+        chosen.append(choices.tolist())
+        if len(chosen) == count:
+            break
     return chosen
 
 
-def corrected(
-    predicted: np.ndarray, additive: np.ndarray, truth: np.ndarray, count: int
-) -> tuple[np.ndarray, float]:
-    """Scores in dB with the share of the interactions that explains the first `count` of them best, and the share."""
-    whole, alone, real = (10 ** (-db / 10) for db in (predicted, additive, truth))
-    interaction = (whole - alone)[:count] / real[:count]
-    rest = (real - alone)[:count] / real[:count]
-    energy = float(interaction @ interaction)
-    share = min(1.0, max(0.0, float(interaction @ rest) / energy)) if energy > 0 else 1.0
-    return -10 * np.log10(np.maximum(alone + share * (whole - alone), 1e-30)), share
+def saved_by_group(sim: bitsweep.QuantizationSimModel, mix: _core.MixProblem) -> np.ndarray:
+    """Bit operations that the second choice of each group saves, the others at their first."""
+
+    def cost(lowered: int) -> float:
+        for g, (group, choices) in enumerate(zip(mix.groups, mix.choices, strict=True)):
+            choice = choices[1] if g == lowered and len(choices) > 1 else choices[0]
+            bits = group_bits(group, choice.parameter.bitwidth, choice.activation.bitwidth)
+            for name, width in bits.items():
+                sim.qc_quantize_op_dict[name].set_bitwidth(width)
+        return _core.present_costs(sim.native)[1]
+
+    whole = cost(-1)
+    return np.array([whole - cost(g) for g in range(len(mix.groups))])
 
 
-def measured(sim, feeds, groups: list[list[str]]) -> list[float]:
-    """Score of each configuration, in dB, from one sweep in which each is a group."""
-    named = [_core.SweepGroup(str(i), tensors) for i, tensors in enumerate(groups)]
-    result = _core.sweep(sim.native, feeds, named, [_core.MetricChoice("sqnr")])
-    scores = {s.name: s.score for s in result.scores}
-    return [scores[str(i)] for i in range(len(groups))]
+def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
+    candidates = arguments.candidates.split(",")
+    samples, calibration = model.feeds("eval.npz"), model.feeds("calib.npz")
+    rows = spread_rows(arguments.samples, len(samples))
+    others = spread_rows(arguments.test_samples, set(range(len(samples))) - set(rows))
+    search = [samples[i] for i in rows]
+    calibration = [calibration[i] for i in spread_rows(arguments.calibration, len(calibration))]
+    path = model.folder / "model.onnx"
+    widths = widths_of(candidates)
+    types = [_core.Candidate(_core.Format.integer(a), _core.Format.integer(w)) for w, a in widths]
+    sim = bitsweep.QuantizationSimModel(path)
+    mix = _core.mix_problem(sim.native, calibration, search, types)
+    drawn = configurations(
+        saved_by_group(sim, mix), arguments.configurations + arguments.corrections
+    )
+    count = arguments.corrections
+    if len(drawn) < count + 2:
+        print(f"{model.name:<16} no two configurations of equal cost")
+        return
+    judge = KeptRanges(path, calibration, search + [samples[i] for i in others], widths)
+    measured = []
+    for choices in drawn:
+        bits: dict[str, int] = {}
+        for group, by_choice, choice in zip(mix.groups, mix.choices, choices, strict=True):
+            chosen = by_choice[min(choice, len(by_choice) - 1)]
+            bits |= group_bits(group, chosen.parameter.bitwidth, chosen.activation.bitwidth)
+        measured.append(judge.measure(bits, 0.0).rows)
+    known = [rows[: len(search)] for rows in measured]
+    without = [[decibel(np.delete(r, i, 0)) for i in range(len(r))] for r in known[:count]]
+    drawn = [[min(c, len(of) - 1) for c, of in zip(x, mix.choices, strict=True)] for x in drawn]
+    corrected = mix.corrected(drawn[:count], [decibel(r) for r in known[:count]], without)
+    rest = drawn[count:]
+    predictions = (mix.losses(rest, additive=True), mix.losses(rest), corrected.losses(rest))
+    print(f"{model.name:<16}{len(mix.groups):>7}{len(rest):>5}", end="")
+    for part in (known[count:], [rows[len(search) :] for rows in measured[count:]]):
+        truth = [decibel(r) for r in part]
+        print(f"{min(truth):>8.1f}{max(truth):>7.1f}", end="")
+        for losses in predictions:
+            print(f"{spearman(-np.array(losses), np.array(truth)):>10.3f}", end="")
+    print(flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     bench_models.add_arguments(parser)
-    parser.add_argument("--samples", type=int, default=8)
+    parser.add_argument("--samples", type=int, default=16, help="that losses are measured with")
+    parser.add_argument("--test-samples", type=int, default=16)
+    parser.add_argument("--candidates", default="W8A16,W8A8", help="two")
     parser.add_argument("--configurations", type=int, default=200)
     parser.add_argument("--corrections", type=int, default=16, help="measured to correct with")
     arguments = parser.parse_args()
-    print(
-        f"{'model':<16}{'bits':>6}{'groups':>7}{'n':>5}{'dB':>14}{'pairwise':>11}{'corrected':>11}{'share':>7}{'additive':>10}"
-    )
+    columns = f"{'dB':>15}{'additive':>10}{'pairwise':>10}{'corrected':>10}"
+    print(f"{'model':<16}{'groups':>7}{'n':>5}{columns}   test{columns[7:]}")
     for model in bench_models.find(arguments):
-        feeds = model.feeds("eval.npz", arguments.samples)
-        for bits, (param_type, activation_type) in PRECISIONS.items():
-            sim = model.simulation(
-                arguments.calibration, param_type="int8", activation_type=activation_type
-            )
-            if param_type != "int8":
-                for name in sim.native.parameter_names():
-                    sim.qc_quantize_op_dict[name].set_bitwidth(param_type)
-                sim.compute_encodings(model.feeds("calib.npz", arguments.calibration))
-            # One group per operator: its weights and its output change precision together.
-            groups = bitsweep.sweeping.group_quantizers(sim, "op")
-            result = bitsweep.sweep(sim, feeds, group="op", interactions=True, progress=False)
-            macs = {op.name: op.macs for op in sim.native.operators()}
-            costs = np.array([max(1.0, macs.get(g.name, 0)) for g in groups])
-            count = arguments.corrections
-            drawn = configurations(
-                costs, arguments.configurations + count, np.random.default_rng(0)
-            )
-            if len(drawn) < count + 2:
-                print(
-                    f"{model.name:<16}{bits:>6}{len(groups):>7}  no two configurations of equal cost"
-                )
-                continue
-            names = [[groups[i].name for i in selection] for selection in drawn]
-            tensors = [[t for i in selection for t in groups[i].tensors] for selection in drawn]
-            truth = np.array(measured(sim, feeds, tensors))
-            predicted = np.array([result.interactions.predict(n) for n in names])
-            additive = np.array([result.interactions.predict_additive(n) for n in names])
-            better, share = corrected(predicted, additive, truth, count)
-            ranks = [spearman(p[count:], truth[count:]) for p in (predicted, better, additive)]
-            print(
-                f"{model.name:<16}{bits:>6}{len(groups):>7}{len(drawn) - count:>5}"
-                f"{truth.min():>7.1f}{truth.max():>7.1f}"
-                f"{ranks[0]:>11.3f}{ranks[1]:>11.3f}{share:>7.2f}{ranks[2]:>10.3f}",
-                flush=True,
-            )
+        report(model, arguments)
 
 
 if __name__ == "__main__":

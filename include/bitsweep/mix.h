@@ -136,6 +136,18 @@ struct MixProblem {
 MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, SampleSource& search,
                        const MixOptions& options);
 
+/// A configuration that was run.
+struct MeasuredMix {
+  std::vector<int> choices;  ///< by group, of a MixProblem
+  double db = 0.0;
+  std::vector<double> without_db;  ///< on all samples but one, for each; may be empty
+};
+
+/// The problem with its losses moved so that it predicts what was measured: what mix() goes on with
+/// after each run.
+BudgetProblem corrected_problem(const BudgetProblem& problem,
+                                const std::vector<MeasuredMix>& measured);
+
 /// Every `period`-th sample of a source (`held_out`), or all others; the source must outlive it.
 std::unique_ptr<SampleSource> split_samples(SampleSource& source, int period, bool held_out);
 

@@ -1254,3 +1254,22 @@ def present_costs(simulation: Simulation) -> list[float]:
 def mix_policy_json(simulation: Simulation, result: MixResult) -> str: ...
 
 def apply_mix_policy(simulation: Simulation, json: str) -> None: ...
+
+class MixProblem:
+    """What a mix predicts the error of configurations with."""
+
+    @property
+    def groups(self) -> list[QuantizerGroup]: ...
+
+    @property
+    def choices(self) -> list[list[Candidate]]:
+        """Candidates by group."""
+
+    def losses(self, mixes: Sequence[Sequence[int]], additive: bool = False) -> list[float]:
+        """Error over signal of configurations, each a list of choices by group."""
+
+    def corrected(self, mixes: Sequence[Sequence[int]], db: Sequence[float], without_db: Sequence[Sequence[float]]) -> MixProblem:
+        """Moved so that it predicts measured configurations."""
+
+def mix_problem(simulation: Simulation, calibration: object, search: object, candidates: Sequence[Candidate], num_threads: int = 0) -> MixProblem:
+    """What bitsweep.mix starts from."""

@@ -21,6 +21,7 @@ void bind_encodings_file(nanobind::module_& m);
 void bind_verify(nanobind::module_& m);
 void bind_allocation(nanobind::module_& m);
 void bind_mix(nanobind::module_& m);
+void bind_mix_problem(nanobind::module_& m);
 
 /// Sets the current Python exception to the class of bitsweep.errors that belongs to the code.
 /// Needs the GIL.

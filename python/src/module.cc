@@ -17,4 +17,5 @@ NB_MODULE(_core, m) {
   bitsweep::python::bind_verify(m);
   bitsweep::python::bind_allocation(m);
   bitsweep::python::bind_mix(m);
+  bitsweep::python::bind_mix_problem(m);
 }

@@ -149,3 +149,16 @@ def test_every_configuration_of_the_frontier_runs_exported_as_simulated(sim, cnn
         path = tmp_path / f"{i}.onnx"
         onnx.save(fresh.to_onnx_qdq(), path)
         assert fresh.verify(path, cnn.feeds, latency_runs=0).passed
+
+
+def test_predictions_are_those_that_the_search_uses_and_follow_what_was_measured(sim, cnn):
+    types = [bitsweep._core.Candidate(bitsweep._core.Format.integer(a), bitsweep._core.Format.integer(8)) for a in (16, 8)]  # fmt: skip
+    mix = bitsweep._core.mix_problem(sim.native, cnn.feeds, cnn.feeds, types)
+    dear = [0] * len(mix.groups)
+    cheap = [len(choices) - 1 for choices in mix.choices]
+    alone = [mix.losses([[*dear[:g], cheap[g], *dear[g + 1 :]]], additive=True)[0] for g in range(len(dear))]  # fmt: skip
+    of_dear, of_cheap = mix.losses([dear, cheap], additive=True)
+    assert of_cheap - of_dear == pytest.approx(sum(alone) - len(dear) * of_dear)
+    measured_db = -10 * np.log10(4 * of_cheap)
+    corrected = mix.corrected([cheap], [measured_db], [[measured_db] * 3])
+    assert of_cheap < corrected.losses([cheap])[0] <= 4 * of_cheap * (1 + 1e-9)

@@ -57,10 +57,12 @@ void try_neighbours(MixTask& task) {
     if (best == nullptr) return;
     std::vector<CostLimit> limits = task.limits();
     // A quality is reached already; from here on only cheaper ones count.
-    if (task.wanted_db()) limits.push_back({task.cost(), task.price(best->choices) * (1.0 - 1e-6)});
+    if (task.wanted_db())
+      limits.push_back({task.cost(), task.price(best->measured.choices) * (1.0 - 1e-6)});
     const BudgetProblem now = task.corrected();
     const double max_loss = task.wanted_db() ? loss_of_db(*task.wanted_db()) : INFINITY;
-    const std::vector<int> next = best_neighbour(task, now, limits, best->choices, max_loss);
+    const std::vector<int> next =
+        best_neighbour(task, now, limits, best->measured.choices, max_loss);
     if (next.empty()) return;
     task.measure(next, now);
   }
@@ -68,7 +70,7 @@ void try_neighbours(MixTask& task) {
 
 std::string best_quality(const WholeRuns& runs) {
   double highest = -kMaxDb;
-  for (const WholeRun& run : runs.all()) highest = std::max(highest, run.measured_db);
+  for (const WholeRun& run : runs.all()) highest = std::max(highest, run.measured.db);
   char text[64];
   std::snprintf(text, sizeof text, "the best measured quality is %.2f dB", highest);
   return text;
@@ -100,11 +102,11 @@ MixChoice choose(MixTask& task) {
     const bool seen = task.runs().find(found.choices) != nullptr;
     const WholeRun& run = task.measure(found.choices, now);
     const double predicted = db_of(loss_of(now, found.choices));
-    const bool agrees = std::abs(predicted - run.measured_db) <= task.options().tolerance_db;
-    const bool meets = !wanted || run.measured_db >= *wanted;
+    const bool agrees = std::abs(predicted - run.measured.db) <= task.options().tolerance_db;
+    const bool meets = !wanted || run.measured.db >= *wanted;
     choice.agreed = agrees && meets;
     if (choice.agreed || (seen && meets)) break;
-    if (!meets) margin *= loss_of_db(std::max(0.02, *wanted - run.measured_db));
+    if (!meets) margin *= loss_of_db(std::max(0.02, *wanted - run.measured.db));
   }
   try_neighbours(task);
   choice.run = task.best();

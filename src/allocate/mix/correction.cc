@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace bitsweep::allocate {
+#include "allocate/mix/quality.h"
+
+namespace bitsweep {
 namespace {
 
 /// Solves a small symmetric positive definite system.
@@ -27,14 +29,23 @@ std::vector<double> solve(std::vector<double> matrix, std::vector<double> right)
   return right;
 }
 
-/// Losses as shares of what was measured, or the worst mix would decide everything.
+/// Ridge regression of the differences on the choices: what a choice loses beyond the best one of
+/// its group may be wrong in proportion to itself, so the large terms that the wrongly predicted
+/// configurations share move most. What all choices of a group lose decides nothing. How much of
+/// the interactions holds in whole configurations is decided by the measured ones, too: each is
+/// predicted from the others (leave one out). A factor of all losses comes first, since errors of a
+/// whole network grow or saturate together. The more chance there is in what was measured, the less
+/// the losses move.
+///
+/// Losses count as shares of what was measured, or the worst mix would decide everything.
 class Regression {
  public:
-  Regression(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured, double chance)
-      : problem_(problem), measured_(measured), chance_(chance) {
+  Regression(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured)
+      : problem_(problem), measured_(measured), chance_(allocate::chance_of(measured)) {
     BudgetProblem alone;
     alone.loss = problem.loss;
     for (const MeasuredMix& mix : measured) {
+      loss_.push_back(allocate::loss_of_db(mix.db));
       alone_.push_back(loss_of(alone, mix.choices));
       together_.push_back(loss_of(problem, mix.choices) - alone_.back());
     }
@@ -51,7 +62,7 @@ class Regression {
   double extra(std::size_t g, std::size_t choice) const {
     return problem_.loss[g][choice] - least_[g];
   }
-  double unit(std::size_t m) const { return std::max(measured_[m].loss, 1e-12); }
+  double unit(std::size_t m) const { return std::max(loss_[m], 1e-12); }
 
   /// The factor of all losses that explains what was measured best when this share of the
   /// interactions holds.
@@ -62,7 +73,7 @@ class Regression {
     double square = kPrior;
     for (std::size_t m = 0; m < measured_.size(); ++m) {
       const double p = predicted(m, share);
-      product += p * measured_[m].loss / (unit(m) * unit(m));
+      product += p * loss_[m] / (unit(m) * unit(m));
       square += p * p / (unit(m) * unit(m));
     }
     return std::max(product / square, 1e-3);
@@ -97,7 +108,7 @@ class Regression {
   std::vector<double> differences(double share, double factor) const {
     std::vector<double> result;
     for (std::size_t m = 0; m < measured_.size(); ++m)
-      result.push_back((measured_[m].loss - factor * predicted(m, share)) / unit(m));
+      result.push_back((loss_[m] - factor * predicted(m, share)) / unit(m));
     return result;
   }
 
@@ -121,6 +132,7 @@ class Regression {
   const BudgetProblem& problem_;
   const std::vector<MeasuredMix>& measured_;
   double chance_;
+  std::vector<double> loss_;      // by measured configuration
   std::vector<double> alone_;     // by measured configuration: sum of its losses
   std::vector<double> together_;  // and of its interactions
   std::vector<double> least_;     // by group
@@ -145,11 +157,40 @@ double share_of_interactions(const BudgetProblem& problem, const Regression& reg
 
 }  // namespace
 
-BudgetProblem corrected(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured,
-                        double chance) {
+namespace allocate {
+
+double chance_of(const std::vector<MeasuredMix>& measured) {
+  // A hundredth of the loss is what nothing is known better than.
+  constexpr double kLeast = 1e-4;
+  if (measured.size() < 2 || measured.front().without_db.empty()) return kLeast;
+  const std::size_t n = measured.front().without_db.size();
+  std::vector<double> mean(n, 0.0);
+  for (const MeasuredMix& mix : measured) {
+    for (std::size_t i = 0; i < n; ++i)
+      mean[i] += mix.without_db[i] / static_cast<double>(measured.size());
+  }
+  double sum = 0.0;
+  for (const MeasuredMix& mix : measured) {
+    double center = 0.0;
+    for (std::size_t i = 0; i < n; ++i)
+      center += (mix.without_db[i] - mean[i]) / static_cast<double>(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double d = kNepersPerDb * (mix.without_db[i] - mean[i] - center);
+      sum += d * d;
+    }
+  }
+  const double samples = static_cast<double>(n);
+  return std::max(kLeast,
+                  (samples - 1.0) / samples * sum / static_cast<double>(measured.size() - 1));
+}
+
+}  // namespace allocate
+
+BudgetProblem corrected_problem(const BudgetProblem& problem,
+                                const std::vector<MeasuredMix>& measured) {
   BudgetProblem result = problem;
   if (measured.empty()) return result;
-  const Regression regression(problem, measured, chance);
+  const Regression regression(problem, measured);
   const double share = share_of_interactions(problem, regression, measured.size());
   const double level = regression.level(share);
   // Losses that add up have a proof.
@@ -169,4 +210,4 @@ BudgetProblem corrected(const BudgetProblem& problem, const std::vector<Measured
   return result;
 }
 
-}  // namespace bitsweep::allocate
+}  // namespace bitsweep

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "allocate/budget/descent.h"
+#include "allocate/mix/correction.h"
 #include "allocate/mix/quality.h"
 
 namespace bitsweep::allocate {
@@ -36,10 +37,10 @@ std::vector<std::vector<int>> points_of(const MixTask& task, const BudgetProblem
 double trust_in_measured(const std::vector<std::pair<double, WholeRun>>& runs, double chance) {
   const auto count = static_cast<double>(runs.size());
   double mean = 0.0;
-  for (const auto& [price, run] : runs) mean += (run.measured_db - run.predicted_db) / count;
+  for (const auto& [price, run] : runs) mean += (run.measured.db - run.predicted_db) / count;
   double variance = 0.0;
   for (const auto& [price, run] : runs) {
-    const double d = run.measured_db - run.predicted_db - mean;
+    const double d = run.measured.db - run.predicted_db - mean;
     variance += kNepersPerDb * kNepersPerDb * d * d / count;
   }
   return variance > chance ? 1.0 - chance / variance : 0.0;
@@ -76,16 +77,16 @@ std::vector<WholeRun> make_curve(MixTask& task, const Tick& tick) {
   std::vector<std::pair<double, WholeRun>> runs;  // with their costs
   for (const WholeRun& run : task.runs().all()) {
     const bool fits = std::all_of(limits.begin(), limits.end(), [&](const CostLimit& l) {
-      return cost_of(now.costs[static_cast<std::size_t>(l.cost)], run.choices) <=
+      return cost_of(now.costs[static_cast<std::size_t>(l.cost)], run.measured.choices) <=
              l.at_most * (1.0 + 1e-8);
     });
     if (!fits) continue;
-    WholeRun& known = runs.emplace_back(task.price(run.choices), run).second;
-    known.predicted_db = db_of(loss_of(now, run.choices));
+    WholeRun& known = runs.emplace_back(task.price(run.measured.choices), run).second;
+    known.predicted_db = db_of(loss_of(now, run.measured.choices));
   }
-  const double trust = trust_in_measured(runs, task.runs().chance());
+  const double trust = trust_in_measured(runs, chance_of(task.runs().measured()));
   for (auto& [price, run] : runs)
-    run.expected_db = run.predicted_db + trust * (run.measured_db - run.predicted_db);
+    run.expected_db = run.predicted_db + trust * (run.measured.db - run.predicted_db);
   std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first, -a.second.expected_db) < std::pair(b.first, -b.second.expected_db);
   });

@@ -22,11 +22,12 @@ MixPoint point_of(const WholeRun& run, const MixTask& task, const allocate::MixG
   MixPoint point{.by_group = {},
                  .costs = {},
                  .predicted_db = run.predicted_db,
-                 .measured_db = run.measured_db,
+                 .measured_db = run.measured.db,
                  .expected_db = run.expected_db};
-  for (std::size_t g = 0; g < run.choices.size(); ++g)
-    point.by_group.push_back(groups.choices[g][static_cast<std::size_t>(run.choices[g])]);
-  for (const CostTable& cost : task.base().costs) point.costs.push_back(cost_of(cost, run.choices));
+  for (std::size_t g = 0; g < run.measured.choices.size(); ++g)
+    point.by_group.push_back(groups.choices[g][static_cast<std::size_t>(run.measured.choices[g])]);
+  for (const CostTable& cost : task.base().costs)
+    point.costs.push_back(cost_of(cost, run.measured.choices));
   return point;
 }
 
@@ -34,14 +35,14 @@ MixPoint point_of(const WholeRun& run, const MixTask& task, const allocate::MixG
 void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
   const BudgetProblem now = task.corrected();
   std::vector<CostLimit> limits = task.limits();
-  if (task.wanted_db()) limits.push_back({task.cost(), task.price(chosen.choices)});
+  if (task.wanted_db()) limits.push_back({task.cost(), task.price(chosen.measured.choices)});
   // What is chosen does not depend on the bound: a few seconds are enough for it.
   constexpr int kMaxRelaxations = 24;
   BudgetOptions options = task.options().budget;
   options.max_relaxations = std::min(options.max_relaxations, kMaxRelaxations);
   const BudgetSolution best = least_loss(now, limits, options);
   if (!best.feasible() || !best.bound) return;
-  const double loss = loss_of(now, chosen.choices);
+  const double loss = loss_of(now, chosen.measured.choices);
   // A bound below zero says nothing.
   if (loss > 0.0 && *best.bound > 0.0) result->gap = std::max(0.0, (loss - *best.bound) / loss);
   result->optimal = best.optimal && loss <= best.loss;
@@ -68,7 +69,7 @@ MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::Mix
   result.num_measured = static_cast<int>(runs.all().size());
   if (chosen != nullptr) {
     result.chosen = point_of(*chosen, task, groups);
-    runs.set(chosen->choices);
+    runs.set(chosen->measured.choices);
     if (test != nullptr) result.test_db = runs.score(*test);
   }
   return result;
@@ -80,7 +81,7 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
               SampleSource* test, const MixOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const allocate::Tick tick = allocate::tick_of(options);
-  const allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
+  allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
   allocate::KeptRuns kept(options.run_directory);
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick);
   try {

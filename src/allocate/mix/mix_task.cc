@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "allocate/mix/correction.h"
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 
@@ -33,12 +32,7 @@ MixTask::MixTask(const MixOptions& options, BudgetProblem base, WholeRuns& runs)
   }
 }
 
-BudgetProblem MixTask::corrected() const {
-  std::vector<MeasuredMix> measured;
-  for (const WholeRun& run : runs_.all())
-    measured.push_back({run.choices, loss_of_db(run.measured_db)});
-  return allocate::corrected(base_, measured, runs_.chance());
-}
+BudgetProblem MixTask::corrected() const { return corrected_problem(base_, runs_.measured()); }
 
 BudgetOptions MixTask::without_bound() const {
   BudgetOptions options = options_.budget;
@@ -64,9 +58,11 @@ const WholeRun& MixTask::measure(const std::vector<int>& choices, const BudgetPr
 const WholeRun* MixTask::best() const {
   const WholeRun* best = nullptr;
   for (const WholeRun& run : runs_.all()) {
-    if (!within_limits(run.choices) || (wanted_db_ && run.measured_db < *wanted_db_)) continue;
-    const bool better = best == nullptr || (wanted_db_ ? price(run.choices) < price(best->choices)
-                                                       : run.measured_db > best->measured_db);
+    if (!within_limits(run.measured.choices) || (wanted_db_ && run.measured.db < *wanted_db_))
+      continue;
+    const bool better =
+        best == nullptr || (wanted_db_ ? price(run.measured.choices) < price(best->measured.choices)
+                                       : run.measured.db > best->measured.db);
     if (better) best = &run;
   }
   return best;

@@ -46,8 +46,9 @@ void WholeRuns::set(const std::vector<int>& choices) {
 }
 
 const WholeRun* WholeRuns::find(const std::vector<int>& choices) const {
-  const auto it = std::find_if(runs_.begin(), runs_.end(),
-                               [&](const WholeRun& run) { return run.choices == choices; });
+  const auto it = std::find_if(runs_.begin(), runs_.end(), [&](const WholeRun& run) {
+    return run.measured.choices == choices;
+  });
   return it == runs_.end() ? nullptr : &*it;
 }
 
@@ -55,14 +56,13 @@ const WholeRun& WholeRuns::measure(const std::vector<int>& choices, double predi
   if (const WholeRun* known = find(choices)) return *known;
   set(choices);
   const std::vector<Sums> samples = run(search_, true);
-  WholeRun result{.choices = choices,
-                  .predicted_db = predicted_db,
-                  .measured_db = score_of(samples, kNone),
-                  .expected_db = 0.0,
-                  .without_db = {}};
-  result.expected_db = result.measured_db;
+  WholeRun result{
+      .measured = {.choices = choices, .db = score_of(samples, kNone), .without_db = {}},
+      .predicted_db = predicted_db,
+      .expected_db = 0.0};
+  result.expected_db = result.measured.db;
   for (std::size_t i = 0; samples.size() > 1 && i < samples.size(); ++i)
-    result.without_db.push_back(score_of(samples, i));
+    result.measured.without_db.push_back(score_of(samples, i));
   return runs_.emplace_back(std::move(result));
 }
 
@@ -117,28 +117,10 @@ std::shared_ptr<const MetricReference> WholeRuns::reference_of(const Feed& feed,
   return reference;
 }
 
-double WholeRuns::chance() const {
-  // A hundredth of the loss is what nothing is known better than.
-  constexpr double kLeast = 1e-4;
-  if (runs_.size() < 2 || runs_.front().without_db.empty()) return kLeast;
-  const std::size_t n = runs_.front().without_db.size();
-  std::vector<double> mean(n, 0.0);
-  for (const WholeRun& run : runs_) {
-    for (std::size_t i = 0; i < n; ++i)
-      mean[i] += run.without_db[i] / static_cast<double>(runs_.size());
-  }
-  double sum = 0.0;
-  for (const WholeRun& run : runs_) {
-    double center = 0.0;
-    for (std::size_t i = 0; i < n; ++i)
-      center += (run.without_db[i] - mean[i]) / static_cast<double>(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      const double d = kNepersPerDb * (run.without_db[i] - mean[i] - center);
-      sum += d * d;
-    }
-  }
-  const double samples = static_cast<double>(n);
-  return std::max(kLeast, (samples - 1.0) / samples * sum / static_cast<double>(runs_.size() - 1));
+std::vector<MeasuredMix> WholeRuns::measured() const {
+  std::vector<MeasuredMix> result;
+  for (const WholeRun& run : runs_) result.push_back(run.measured);
+  return result;
 }
 
 }  // namespace bitsweep::allocate

@@ -17,11 +17,9 @@ namespace bitsweep::allocate {
 
 /// A configuration that was run for real.
 struct WholeRun {
-  std::vector<int> choices;
+  MeasuredMix measured;
   double predicted_db = 0.0;  ///< by the problem that proposed it
-  double measured_db = 0.0;
-  double expected_db = 0.0;        ///< see MixPoint
-  std::vector<double> without_db;  ///< measured on all samples but one, for each
+  double expected_db = 0.0;   ///< see MixPoint
 };
 
 /// Runs whole configurations on the search samples, each once.
@@ -37,11 +35,9 @@ class WholeRuns {
   /// Null when it was not run.
   const WholeRun* find(const std::vector<int>& choices) const;
   const std::deque<WholeRun>& all() const { return runs_; }
+  std::vector<MeasuredMix> measured() const;
   /// SQNR of the simulation as it is set now, in dB, of the worst output.
   double score(SampleSource& samples);
-  /// How much of the difference between two configurations is chance of the samples: variance of
-  /// the logarithm of a loss against the mean of all, by leaving out one sample after the other.
-  double chance() const;
 
  private:
   using Sums = std::vector<double>;
