@@ -40,38 +40,73 @@ void repair(BudgetProblem& problem, const std::vector<std::vector<Candidate>>& c
   }
 }
 
-/// A choice with NaN or infinite outputs is priced out, and named.
-void leave_out(BudgetProblem& problem, const MixGroups& groups,
-               const std::vector<std::pair<int, int>>& not_finite,
-               std::vector<std::string>* notes) {
-  constexpr double kNever = 1e6;  // a noise a million times the signal
-  for (const auto& [group, choice] : not_finite) {
+template <typename T>
+void erase_at(std::vector<T>& list, std::size_t position) {
+  list.erase(list.begin() + static_cast<std::ptrdiff_t>(position));
+}
+
+/// A square table without one row and column.
+std::vector<double> without(const std::vector<double>& square, std::size_t size, std::size_t gone) {
+  std::vector<double> result;
+  result.reserve((size - 1) * (size - 1));
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (i != gone && j != gone) result.push_back(square[i * size + j]);
+    }
+  }
+  return result;
+}
+
+/// Choices with NaN or infinite outputs leave the groups, each with a note.
+/// @throws Error(kInvalidData) when that leaves a group with nothing.
+void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>* notes) {
+  for (const auto& [group, choice] : losses.not_finite) {
     const auto g = static_cast<std::size_t>(group);
-    const auto c = static_cast<std::size_t>(choice);
     const QuantizerGroup& names = groups.groups[g];
-    problem.loss[g][c] = kNever;
-    notes->push_back(candidate_text(groups.choices[g][c]) + " of the group of \"" +
-                     (names.activations.empty() ? names.parameters : names.activations).front() +
+    const std::string& tensor =
+        (names.activations.empty() ? names.parameters : names.activations).front();
+    notes->push_back(candidate_text(groups.choices[g][static_cast<std::size_t>(choice)]) +
+                     " of the group of \"" + tensor +
                      "\" gives NaN or infinite outputs and was left out");
+  }
+  // The last first, so that the positions of the others stay.
+  for (auto gone = losses.not_finite.rbegin(); gone != losses.not_finite.rend(); ++gone) {
+    const auto g = static_cast<std::size_t>(gone->first);
+    const auto c = static_cast<std::size_t>(gone->second);
+    if (groups.choices[g].size() == 1) {
+      throw Error(ErrorCode::kInvalidData, "mix",
+                  "every candidate gives NaN or infinite outputs: " + notes->back(),
+                  "switch its quantizers off, or add a candidate with more bits");
+    }
+    std::size_t at = c;
+    std::size_t size = 0;
+    for (std::size_t h = 0; h < losses.loss.size(); ++h) {
+      if (h < g) at += losses.loss[h].size();
+      size += losses.loss[h].size();
+    }
+    losses.interactions = without(losses.interactions, size, at);
+    erase_at(losses.loss[g], c);
+    erase_at(groups.choices[g], c);
+    erase_at(groups.candidate_of[g], c);
   }
 }
 
 }  // namespace
 
-BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
+BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
                                 SampleSource& search, const MixOptions& options, KeptRuns& kept,
                                 const Tick& tick, std::vector<std::string>* notes) {
-  const GroupLosses losses =
+  GroupLosses losses =
       measure_group_losses(simulation, bank, groups.groups, groups.candidate_of, search,
                            {.num_threads = options.num_threads,
                             .max_memory_bytes = options.max_memory_bytes,
                             .kept = &kept},
                            tick);
+  leave_out(groups, losses, notes);
   BudgetProblem problem;
-  problem.loss = losses.loss;
-  problem.interactions = losses.interactions;
+  problem.loss = std::move(losses.loss);
+  problem.interactions = std::move(losses.interactions);
   repair(problem, groups.choices);
-  leave_out(problem, groups, losses.not_finite, notes);
   problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
   return problem;
 }

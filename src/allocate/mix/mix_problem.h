@@ -10,9 +10,9 @@
 namespace bitsweep::allocate {
 
 /// Measures each choice of each group alone and puts the losses, repaired so that more bits never
-/// count as worse, beside the costs. Choices with NaN or infinite outputs are priced out; `notes`
+/// count as worse, beside the costs. Choices with NaN or infinite outputs leave the groups; `notes`
 /// names them.
-BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
+BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
                                 SampleSource& search, const MixOptions& options, KeptRuns& kept,
                                 const Tick& tick, std::vector<std::string>* notes);
 

@@ -22,6 +22,7 @@ using graph::testing::ModelBuilder;
 using simulate::testing::net;
 using simulate::testing::samples;
 using simulate::testing::VectorSource;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 const Candidate kA16W8{Format::integer(16), Format::integer(8)};
@@ -378,6 +379,22 @@ TEST(MixCosts, FollowTheBits) {
     // Input and output, 512 elements each.
     EXPECT_DOUBLE_EQ(cost_of(costs[4], x), 2 * 512 * (c == 2 ? 2.0 : 1.0));
   }
+}
+
+TEST(Mix, ChoicesWithInfiniteOutputsAreNamedAndOnNoPointOfTheCurve) {
+  // Rounded to 8 bits some divisors become 0.
+  ModelBuilder m;
+  m.input("x", {1, 64}).random("w", {64, 64}, 1).floats("small", {1}, {1e-3F});
+  m.node("a = Abs(x)").node("b = Mul(a, a)").node("c = Mul(b, b)").node("d = Mul(c, c)");
+  m.node("e = Add(d, small)").node("f = Reciprocal(e)").node("y = MatMul(f, w)").output("y");
+  Simulation sim(m.model());
+  VectorSource data(samples(sim.model(), 3));
+  MixOptions o = options({});
+  o.frontier_points = 6;
+  const MixResult r = mix(sim, data, data, nullptr, o);
+  EXPECT_THAT(r.notes, Contains(HasSubstr("gives NaN or infinite outputs and was left out")));
+  ASSERT_FALSE(r.frontier.empty());
+  for (const MixPoint& point : r.frontier) EXPECT_GT(point.measured_db, -100.0);
 }
 
 // Public report: layers that cannot be configured were left out of the budget.
