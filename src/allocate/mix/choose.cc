@@ -50,11 +50,11 @@ std::vector<int> best_neighbour(const MixTask& task, const BudgetProblem& proble
 }
 
 /// Runs what is predicted best among the changes of one or two groups of the best configuration,
-/// as long as there is one that promises more.
+/// until some in a row bring nothing.
 void try_neighbours(MixTask& task) {
-  for (int i = 0; i < task.options().max_rounds; ++i) {
-    const WholeRun* best = task.best();
-    if (best == nullptr) return;
+  int num_in_vain = 0;
+  for (const WholeRun* best = task.best();
+       best != nullptr && num_in_vain < task.options().max_rounds;) {
     std::vector<CostLimit> limits = task.limits();
     // A quality is reached already; from here on only cheaper ones count.
     if (task.wanted_db())
@@ -65,6 +65,8 @@ void try_neighbours(MixTask& task) {
         best_neighbour(task, now, limits, best->measured.choices, max_loss);
     if (next.empty()) return;
     task.measure(next, now);
+    num_in_vain = task.best() == best ? num_in_vain + 1 : 0;
+    best = task.best();
   }
 }
 
