@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "bitsweep/error.h"
@@ -16,11 +17,14 @@
 namespace bitsweep {
 namespace {
 
-// Shorter runs than this go through the kernel that takes one grid per element.
-constexpr std::int64_t kShortRun = 32;
-// Elements handled at once where grids are spread out or 16-bit floats widened: the buffers stay in
-// the first cache.
+// Shorter runs than the widest vector go through the kernel that takes one grid per element; and so
+// do short rows with the same cells, several at once.
+constexpr std::int64_t kShortRun = 16;
+constexpr std::int64_t kShortRow = 1024;
+// Elements handled at once where 16-bit floats are widened: the buffer stays in the first cache.
 constexpr std::int64_t kChunk = 1024;
+// Grids spread out at once: the buffers stay in the second cache.
+constexpr std::int64_t kPattern = 4096;
 // A table of as many floats stays in the first cache.
 constexpr std::int32_t kMaxCodes = 4096;
 
@@ -66,7 +70,7 @@ FakeQuantPlan::FakeQuantPlan(const Format& format) : format_(format) {
 }
 
 std::int32_t FakeQuantPlan::count_codes() const {
-  if (!format_.is_integer() || !per_tensor() || rounding_ != Rounding::kSimulation) return 0;
+  if (!is_simulated_integer() || !per_tensor()) return 0;
   const auto code = [&](float x) { return std::round(x / delta_[0] - offset_[0]); };
   const float last = code(max_[0]);
   if (!(code(min_[0]) >= 0.0F) || !(last < static_cast<float>(kMaxCodes))) return 0;
@@ -150,25 +154,48 @@ void FakeQuantPlan::apply_typed(DataType type, const void* in, void* out, const 
 
 void FakeQuantPlan::process_grids(const GridLayout& layout, const float* in, float* out,
                                   std::int64_t begin, std::int64_t end) const {
-  const std::int64_t run_length = layout.run_length();
-  if (run_length >= kShortRun || layout.num_cells() == 1) {
-    layout.for_each_run(begin, end, [&](std::int64_t cell, std::int64_t first, std::int64_t count) {
-      process_one_grid(in + (first - begin), out + (first - begin), static_cast<std::size_t>(count),
-                       static_cast<std::size_t>(cell));
-    });
+  const bool short_rows =
+      layout.row_length() < kShortRow && layout.row_length() < layout.band_length();
+  if (layout.num_cells() == 1 || (layout.run_length() >= kShortRun && !short_rows)) {
+    layout.for_each_row(
+        begin, end,
+        [&](std::int64_t cell, std::int64_t column, std::int64_t first, std::int64_t count) {
+          process_runs(in + (first - begin), out + (first - begin), count, cell, column,
+                       layout.run_length());
+        });
     return;
   }
-  layout.for_each_row(
-      begin, end,
-      [&](std::int64_t cell, std::int64_t column, std::int64_t first, std::int64_t count) {
-        if (run_length == 1) {
-          process_row(in + (first - begin), out + (first - begin), static_cast<std::size_t>(count),
-                      static_cast<std::size_t>(cell + column));
-        } else {
-          process_short_runs(in + (first - begin), out + (first - begin), count, cell, column,
-                             run_length);
-        }
-      });
+  for (std::int64_t first = begin; first < end;) {
+    const std::int64_t stop =
+        std::min(end, (first / layout.band_length() + 1) * layout.band_length());
+    process_band(layout, in + (first - begin), out + (first - begin), first, stop);
+    first = stop;
+  }
+}
+
+// `n` elements of a row from `column` on; the cells of the row begin at `first_cell`.
+void FakeQuantPlan::process_runs(const float* in, float* out, std::int64_t n,
+                                 std::int64_t first_cell, std::int64_t column,
+                                 std::int64_t run_length) const {
+  auto cell = static_cast<std::size_t>(first_cell + column / run_length);
+  const auto process = [&](std::int64_t count) {
+    process_one_grid(in, out, static_cast<std::size_t>(count), cell++);
+    in += count;
+    out += count;
+    n -= count;
+  };
+  if (column % run_length != 0) process(std::min(n, run_length - column % run_length));
+  if (is_simulated_integer()) {
+    const auto num_runs = static_cast<std::size_t>(n / run_length);
+    const std::int64_t whole = n - n % run_length;
+    kernels::kernels().fake_quant_runs(in, out, num_runs, static_cast<std::size_t>(run_length),
+                                       row_of(cell));
+    cell += num_runs;
+    in += whole;
+    out += whole;
+    n -= whole;
+  }
+  while (n > 0) process(std::min(n, run_length));
 }
 
 void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
@@ -192,60 +219,92 @@ void FakeQuantPlan::process_one_grid(const float* in, float* out, std::size_t n,
       break;
   }
   const kernels::FakeQuantFn function =
-      rounding_ == Rounding::kSimulation ? table.fake_quant : kernels::quantize_linear;
+      is_simulated_integer() ? table.fake_quant : kernels::quantize_linear;
   function(in, out, n, grid_of(cell));
 }
 
-void FakeQuantPlan::process_row(const float* in, float* out, std::size_t n,
-                                std::size_t first_cell) const {
-  process_cells(in, out, n,
-                {&min_[first_cell], &max_[first_cell], &delta_[first_cell], &offset_[first_cell]});
-}
-
-// One grid per element.
-void FakeQuantPlan::process_cells(const float* in, float* out, std::size_t n,
-                                  const kernels::AffineRow& grids) const {
-  if (!format_.is_integer()) {
-    kernels::kernels().float8_row(in, out, n, grids.delta, float8_);
+// Rows `stride` apart of `n` elements, one grid per element of a row.
+void FakeQuantPlan::process_rows(const float* in, float* out, std::int64_t num_rows,
+                                 std::int64_t stride, std::int64_t n,
+                                 const kernels::AffineRow& grids) const {
+  const kernels::KernelTable& table = kernels::kernels();
+  const auto count = static_cast<std::size_t>(n);
+  if (is_simulated_integer()) {
+    table.fake_quant_rows(in, out, static_cast<std::size_t>(num_rows),
+                          static_cast<std::size_t>(stride), count, grids);
     return;
   }
-  const kernels::FakeQuantRowFn function = rounding_ == Rounding::kSimulation
-                                               ? kernels::kernels().fake_quant_row
-                                               : kernels::quantize_linear_row;
-  function(in, out, n, grids);
+  for (std::int64_t row = 0; row < num_rows; ++row, in += stride, out += stride) {
+    if (format_.is_integer()) {
+      kernels::quantize_linear_row(in, out, count, grids);
+    } else {
+      table.float8_row(in, out, count, grids.delta, float8_);
+    }
+  }
 }
 
-void FakeQuantPlan::process_short_runs(const float* in, float* out, std::int64_t n,
-                                       std::int64_t first_cell, std::int64_t column,
-                                       std::int64_t run_length) const {
-  std::array<float, kChunk> min;
-  std::array<float, kChunk> max;
-  std::array<float, kChunk> delta;
-  std::array<float, kChunk> offset;
-  std::int64_t cell = first_cell + column / run_length;
-  std::int64_t left = run_length - column % run_length;  // elements until the next cell
-  for (std::int64_t done = 0; done < n;) {
-    const std::int64_t count = std::min(n - done, kChunk);
-    for (std::int64_t i = 0; i < count;) {
-      const std::int64_t stop = std::min(count, i + left);
-      const auto c = static_cast<std::size_t>(cell);
-      left -= stop - i;
-      for (; i < stop; ++i) {
-        const auto k = static_cast<std::size_t>(i);
-        min[k] = min_[c];
-        max[k] = max_[c];
-        delta[k] = delta_[c];
-        offset[k] = offset_[c];
+// Grids of a stretch of a row, one per element.
+struct FakeQuantPlan::Pattern {
+  std::array<float, kPattern> min;
+  std::array<float, kPattern> max;
+  std::array<float, kPattern> delta;
+  std::array<float, kPattern> offset;
+};
+
+// Elements [begin, end), all in rows with the same cells. The grids of a stretch of the row are
+// spread out once and used in every row; short rows are taken several at once.
+void FakeQuantPlan::process_band(const GridLayout& layout, const float* in, float* out,
+                                 std::int64_t begin, std::int64_t end) const {
+  const std::int64_t row_length = layout.row_length();
+  const std::int64_t first_row = begin / row_length * row_length;
+  const std::int64_t num_rows = (end - first_row + row_length - 1) / row_length;
+  const std::int64_t period =
+      row_length * std::min(num_rows, std::max<std::int64_t>(1, kPattern / row_length));
+  const std::int64_t cell = layout.row_cell(begin / row_length);
+  Pattern pattern;
+  for (std::int64_t column = 0; column < period; column += kPattern) {
+    const std::int64_t width = std::min(kPattern, period - column);
+    std::optional<kernels::AffineRow> grids;
+    for (std::int64_t base = first_row + column; base < end;) {
+      const std::int64_t first = std::max(base, begin);
+      const std::int64_t stop = std::min(base + width, end);
+      // As many whole stretches as follow each other.
+      const bool whole = first == base && stop == base + width;
+      const std::int64_t count = whole ? (end - stop) / period + 1 : 1;
+      if (first < stop) {
+        if (!grids) grids = spread_grids(layout, cell, column, width, pattern);
+        const std::int64_t skipped = first - base;
+        process_rows(in + (first - begin), out + (first - begin), count, period, stop - first,
+                     {grids->min + skipped, grids->max + skipped, grids->delta + skipped,
+                      grids->offset + skipped});
       }
-      if (left == 0) {
-        ++cell;
-        left = run_length;
-      }
+      base += count * period;
     }
-    process_cells(in + done, out + done, static_cast<std::size_t>(count),
-                  {min.data(), max.data(), delta.data(), offset.data()});
-    done += count;
   }
+}
+
+// Of `width` elements from `column` on; behind the end of the row it begins anew.
+kernels::AffineRow FakeQuantPlan::spread_grids(const GridLayout& layout, std::int64_t first_cell,
+                                               std::int64_t column, std::int64_t width,
+                                               Pattern& to) const {
+  const std::int64_t run_length = layout.run_length();
+  const std::int64_t row_length = layout.row_length();
+  if (run_length == 1 && column + width <= row_length)
+    return row_of(static_cast<std::size_t>(first_cell + column));
+  for (std::int64_t i = 0; i < width;) {
+    const std::int64_t run = column / run_length;
+    const std::int64_t stop = std::min(width, i + (run + 1) * run_length - column);
+    const auto cell = static_cast<std::size_t>(first_cell + run);
+    column = (column + stop - i) % row_length;
+    for (; i < stop; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      to.min[k] = min_[cell];
+      to.max[k] = max_[cell];
+      to.delta[k] = delta_[cell];
+      to.offset[k] = offset_[cell];
+    }
+  }
+  return {to.min.data(), to.max.data(), to.delta.data(), to.offset.data()};
 }
 
 }  // namespace bitsweep

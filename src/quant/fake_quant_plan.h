@@ -64,14 +64,24 @@ class FakeQuantPlan {
   void process_grids(const GridLayout& layout, const float* in, float* out, std::int64_t begin,
                      std::int64_t end) const;
   void process_one_grid(const float* in, float* out, std::size_t n, std::size_t cell) const;
-  void process_row(const float* in, float* out, std::size_t n, std::size_t first_cell) const;
-  void process_short_runs(const float* in, float* out, std::int64_t n, std::int64_t first_cell,
-                          std::int64_t column, std::int64_t run_length) const;
-  void process_cells(const float* in, float* out, std::size_t n,
-                     const kernels::AffineRow& grids) const;
+  void process_runs(const float* in, float* out, std::int64_t n, std::int64_t first_cell,
+                    std::int64_t column, std::int64_t run_length) const;
+  void process_band(const GridLayout& layout, const float* in, float* out, std::int64_t begin,
+                    std::int64_t end) const;
+  struct Pattern;
+  kernels::AffineRow spread_grids(const GridLayout& layout, std::int64_t first_cell,
+                                  std::int64_t column, std::int64_t width, Pattern& to) const;
+  void process_rows(const float* in, float* out, std::int64_t num_rows, std::int64_t stride,
+                    std::int64_t n, const kernels::AffineRow& grids) const;
   GridLayout layout(const Shape& shape) const;
+  bool is_simulated_integer() const {
+    return format_.is_integer() && rounding_ == Rounding::kSimulation;
+  }
   kernels::AffineGrid grid_of(std::size_t cell) const {
     return {min_[cell], max_[cell], delta_[cell], offset_[cell]};
+  }
+  kernels::AffineRow row_of(std::size_t first_cell) const {
+    return {&min_[first_cell], &max_[first_cell], &delta_[first_cell], &offset_[first_cell]};
   }
   std::int32_t count_codes() const;
 

@@ -72,6 +72,8 @@ std::vector<Case> cases() {
       {{.channel_axis = 3}, {2, 3, 4, 5}},
       {{.channel_axis = 0}, {9}},
       {{.channel_axis = 1}, {600, 3, 2}},
+      {{.channel_axis = 1}, {7, 1500, 3}},  // rows of more than one stretch
+      {{.channel_axis = 1}, {6, 4100}},
       {{.channel_axis = 0, .block_axis = 1, .block_size = 4}, {6, 16}},
       {{.channel_axis = 0, .block_axis = 1, .block_size = 64}, {3, 128}},
       {{.channel_axis = 1, .block_axis = 0, .block_size = 4}, {16, 6}},

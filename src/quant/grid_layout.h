@@ -27,6 +27,10 @@ class GridLayout {
   std::int64_t run_length() const { return run_length_; }
   std::int64_t row_length() const { return row_length_; }
   std::int64_t cells_per_row() const { return cells_per_row_; }
+  /// Elements of the rows that follow each other with the same cells.
+  std::int64_t band_length() const {
+    return outer_cells_ == 1 ? size_ : rows_per_index_ * outer_block_ * row_length_;
+  }
   /// First cell of row r.
   std::int64_t row_cell(std::int64_t row) const {
     return row / rows_per_index_ % outer_dim_ / outer_block_ * cells_per_row_;

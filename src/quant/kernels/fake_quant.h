@@ -17,7 +17,7 @@ struct AffineGrid {
   float offset;
 };
 
-/// One grid per element: four arrays of the length of the data.
+/// One grid per element, or per run of elements: four arrays of as many numbers.
 struct AffineRow {
   const float* min;
   const float* max;
@@ -37,6 +37,14 @@ struct Float8Layout {
 using FakeQuantFn = void (*)(const float* x, float* y, std::size_t n, const AffineGrid& grid);
 /// The same with grid i for element i.
 using FakeQuantRowFn = void (*)(const float* x, float* y, std::size_t n, const AffineRow& grids);
+
+/// `num_rows` rows of `n` elements, `stride` elements apart, with grid i for element i of each.
+using FakeQuantRowsFn = void (*)(const float* x, float* y, std::size_t num_rows, std::size_t stride,
+                                 std::size_t n, const AffineRow& grids);
+
+/// `num_runs` runs of `run_length` elements side by side, with grid i for all elements of run i.
+using FakeQuantRunsFn = void (*)(const float* x, float* y, std::size_t num_runs,
+                                 std::size_t run_length, const AffineRow& grids);
 
 /// The whole number that fake_quant multiplies by delta, less the offset: code[i] =
 /// round_half_away(clamp(x[i], min, max) / delta - offset), or `code_of_nan`. For grids of codes in
@@ -81,6 +89,8 @@ struct KernelTable {
   const char* name;
   FakeQuantFn fake_quant;
   FakeQuantRowFn fake_quant_row;
+  FakeQuantRowsFn fake_quant_rows;
+  FakeQuantRunsFn fake_quant_runs;
   EncodeFn encode;
   CastFn cast_float16;
   CastFn cast_bfloat16;

@@ -35,6 +35,20 @@ void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& g)
     y[i] = affine(x[i], g.min[i], g.max[i], g.delta[i], g.offset[i]);
 }
 
+void fake_quant_rows(const float* x, float* y, std::size_t num_rows, std::size_t stride,
+                     std::size_t n, const AffineRow& grids) {
+  for (std::size_t r = 0; r < num_rows; ++r)
+    fake_quant_row(x + r * stride, y + r * stride, n, grids);
+}
+
+void fake_quant_runs(const float* x, float* y, std::size_t num_runs, std::size_t run_length,
+                     const AffineRow& g) {
+  for (std::size_t r = 0; r < num_runs; ++r) {
+    fake_quant(x + r * run_length, y + r * run_length, run_length,
+               {g.min[r], g.max[r], g.delta[r], g.offset[r]});
+  }
+}
+
 void encode(const float* x, std::int32_t* codes, std::size_t n, const AffineGrid& grid,
             std::int32_t code_of_nan) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -118,6 +132,8 @@ const KernelTable kReferenceKernels = {
     .name = "reference",
     .fake_quant = fake_quant,
     .fake_quant_row = fake_quant_row,
+    .fake_quant_rows = fake_quant_rows,
+    .fake_quant_runs = fake_quant_runs,
     .encode = encode,
     .cast_float16 = cast_float16,
     .cast_bfloat16 = cast_bfloat16,

@@ -73,6 +73,47 @@ void fake_quant_row(const float* x, float* y, std::size_t n, const AffineRow& gr
   for (std::size_t i = 0; i < n; ++i) y[i] = affine(x[i], min[i], max[i], delta[i], offset[i]);
 }
 
+// Four rows side by side: reading the grids takes as long as all else.
+void fake_quant_rows(const float* x, float* y, std::size_t num_rows, std::size_t stride,
+                     std::size_t n, const AffineRow& grids) {
+  constexpr std::size_t kAtOnce = 4;
+  const float* mins = grids.min;
+  const float* maxs = grids.max;
+  const float* deltas = grids.delta;
+  const float* offsets = grids.offset;
+  std::size_t r = 0;
+  for (; r + kAtOnce <= num_rows; r += kAtOnce) {
+    const float* x0 = x + r * stride;
+    const float* x1 = x0 + stride;
+    const float* x2 = x1 + stride;
+    const float* x3 = x2 + stride;
+    float* y0 = y + r * stride;
+    float* y1 = y0 + stride;
+    float* y2 = y1 + stride;
+    float* y3 = y2 + stride;
+    BITSWEEP_VECTORIZE
+    for (std::size_t i = 0; i < n; ++i) {
+      const float min = mins[i];
+      const float max = maxs[i];
+      const float delta = deltas[i];
+      const float offset = offsets[i];
+      y0[i] = affine(x0[i], min, max, delta, offset);
+      y1[i] = affine(x1[i], min, max, delta, offset);
+      y2[i] = affine(x2[i], min, max, delta, offset);
+      y3[i] = affine(x3[i], min, max, delta, offset);
+    }
+  }
+  for (; r < num_rows; ++r) fake_quant_row(x + r * stride, y + r * stride, n, grids);
+}
+
+void fake_quant_runs(const float* x, float* y, std::size_t num_runs, std::size_t run_length,
+                     const AffineRow& grids) {
+  for (std::size_t r = 0; r < num_runs; ++r) {
+    fake_quant(x + r * run_length, y + r * run_length, run_length,
+               {grids.min[r], grids.max[r], grids.delta[r], grids.offset[r]});
+  }
+}
+
 void encode(const float* x, std::int32_t* codes, std::size_t n, const AffineGrid& grid,
             std::int32_t code_of_nan) {
   const float min = grid.min;
@@ -337,6 +378,8 @@ const KernelTable kTable = {
     .name = BITSWEEP_TEXT(BITSWEEP_ISA),
     .fake_quant = fake_quant,
     .fake_quant_row = fake_quant_row,
+    .fake_quant_rows = fake_quant_rows,
+    .fake_quant_runs = fake_quant_runs,
     .encode = encode,
     .cast_float16 = cast_float16,
     .cast_bfloat16 = cast_bfloat16,

@@ -223,6 +223,55 @@ TEST(FakeQuantRow, EqualsOneCallPerElementOnEveryIsa) {
   }
 }
 
+TEST(FakeQuantRows, EqualsOneCallPerRowOnEveryIsa) {
+  constexpr std::size_t kStride = 40;
+  std::vector<float> min, max, delta, offset;
+  for (std::size_t i = 0; i < kStride; ++i) {
+    const AffineGrid& g = grids()[i % grids().size()];
+    min.push_back(g.min);
+    max.push_back(g.max);
+    delta.push_back(g.delta);
+    offset.push_back(g.offset);
+  }
+  const AffineRow row = {min.data(), max.data(), delta.data(), offset.data()};
+  for (const KernelTable* table : tables()) {
+    for (const std::size_t num_rows : {0, 1, 3, 4, 9}) {
+      for (const std::size_t n : {std::size_t{1}, std::size_t{16}, std::size_t{37}, kStride}) {
+        const std::vector<float> x = hard_values(grids()[0], num_rows * kStride, 9);
+        std::vector<float> expected = x, y = x;  // in place
+        for (std::size_t r = 0; r < num_rows; ++r) {
+          float* first = expected.data() + r * kStride;
+          reference().fake_quant_row(first, first, n, row);
+        }
+        table->fake_quant_rows(y.data(), y.data(), num_rows, kStride, n, row);
+        expect_same_bits(expected, y, x, table->name);
+      }
+    }
+  }
+}
+
+TEST(FakeQuantRuns, EqualsOneCallPerRunOnEveryIsa) {
+  for (const KernelTable* table : tables()) {
+    for (const std::size_t run_length : {1, 7, 16, 33, 128}) {
+      const std::size_t num_runs = grids().size();
+      std::vector<float> min, max, delta, offset;
+      const std::vector<float> x = hard_values(grids()[0], num_runs * run_length, 8);
+      std::vector<float> expected(x.size()), y(x.size());
+      for (std::size_t r = 0; r < num_runs; ++r) {
+        const AffineGrid& g = grids()[r];
+        min.push_back(g.min);
+        max.push_back(g.max);
+        delta.push_back(g.delta);
+        offset.push_back(g.offset);
+        reference().fake_quant(&x[r * run_length], &expected[r * run_length], run_length, g);
+      }
+      table->fake_quant_runs(x.data(), y.data(), num_runs, run_length,
+                             {min.data(), max.data(), delta.data(), offset.data()});
+      expect_same_bits(expected, y, x, table->name);
+    }
+  }
+}
+
 std::vector<float> every_kind_of_float(std::size_t n) {
   std::mt19937 random(3);
   std::vector<float> x(n);
