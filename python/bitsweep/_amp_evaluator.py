@@ -10,7 +10,7 @@ from bitsweep._evaluators import Evaluator
 from bitsweep._group_scores import ScoreSettings, score_groups
 from bitsweep.analysis.metrics import SensitivityMetric
 from bitsweep.common.defs import CallbackFunc
-from bitsweep.errors import NotReadyError, error
+from bitsweep.errors import InvalidArgumentError, NotReadyError, error
 from bitsweep.quantsim import QuantizationSimModel
 
 __all__ = ["SearchEvaluator", "as_number"]
@@ -96,10 +96,9 @@ def as_number(value: Any, name: str) -> float:
     """The score that a function of the user returned."""
     try:
         return float(value)
-    except TypeError:
+    except (TypeError, ValueError) as e:
+        # The kinds that scripts of the peer catch.
+        kind = NotReadyError if isinstance(e, TypeError) else InvalidArgumentError
         raise error(
-            NotReadyError,
-            "mixed precision",
-            f"{name} returned a {type(value).__name__}",
-            "return a number",
+            kind, "mixed precision", f"{name} returned a {type(value).__name__}", "return a number"
         ) from None

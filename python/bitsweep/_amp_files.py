@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bitsweep import _core
+from bitsweep.errors import IoError, error
 
 __all__ = ["ResultsFolder", "listed_group"]
 
@@ -40,12 +43,24 @@ class ResultsFolder:
     ) -> None:
         self._root = Path(path)
         self._cache = self._root / ".cache"
-        self._cache.mkdir(parents=True, exist_ok=True)
         self._texts = list(texts)
         self._pending: dict[str, list[Any]] = {}
         self._last_write = 0.0
-        if clean:
-            self._forget()
+        # Before hours of work, not behind them.
+        try:
+            self._cache.mkdir(parents=True, exist_ok=True)
+            for folder in (self._root, self._cache):
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
+            if clean:
+                self._forget()
+        except OSError as e:
+            raise error(
+                IoError,
+                "choose_mixed_precision",
+                f'results_dir "{self._root}" cannot be written: {e.strerror or e}',
+                "name a folder that can",
+            ) from None
 
     def _forget(self) -> None:
         for name in ("identity.json", "accuracy_list.json", "pareto_list.json"):
@@ -63,10 +78,22 @@ class ResultsFolder:
     ) -> tuple[list[_core.GreedyEntry], list[_core.GreedyPoint]]:
         """What an earlier search of this identity measured; lists of another one are deleted."""
         digest = hashlib.sha256(identity.encode()).hexdigest()
-        if self._read("identity.json") != {"identity": digest}:
-            self._forget()
-            self._write(self._cache / "identity.json", {"identity": digest})
-            return [], []
+        try:
+            if self._read("identity.json") == {"identity": digest}:
+                return self._known(groups)
+        except (ValueError, KeyError, TypeError) as e:
+            warnings.warn(
+                f'mixed precision: the cache in "{self._cache}" is damaged ({e}) and was left aside; '
+                "everything is measured anew",
+                stacklevel=2,
+            )
+        self._forget()
+        self._write(self._cache / "identity.json", {"identity": digest})
+        return [], []
+
+    def _known(
+        self, groups: Sequence[_core.QuantizerGroup]
+    ) -> tuple[list[_core.GreedyEntry], list[_core.GreedyPoint]]:
         index = {json.dumps(listed_group(g)): i for i, g in enumerate(groups)}
         candidates = {text: c for c, text in self._texts}
         entries = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -134,7 +135,8 @@ def choose_mixed_precision(
     Raises
     ------
     ValueError
-        For candidates, rules or a search that make no sense, and for scores that are no number.
+        For candidates, rules or a search that make no sense, for scores that are no number, and for a folder that
+        cannot be written.
 
     Examples
     --------
@@ -161,6 +163,7 @@ def choose_mixed_precision(
                 f"{name} is a {type(function).__name__}, which cannot be called",
                 "pass a function of the session",
             )
+    drop = None if allowed_accuracy_drop is None else _as_drop(allowed_accuracy_drop)
     # Groups may hold kernels without parameters, whose candidates lack the second part.
     texts = [
         *natives,
@@ -178,7 +181,7 @@ def choose_mixed_precision(
             sim.native,
             [n for n, _ in natives],
             evaluator,
-            None if allowed_accuracy_drop is None else float(allowed_accuracy_drop),
+            drop,
             search=_SEARCHES[amp_search_algo],
             ignore_kernels=use_all_amp_candidates,
             share_calibration=phase1_optimize,
@@ -221,6 +224,21 @@ class _CachedEvaluator(SearchEvaluator):
 
     def keep_points(self, points: list[_core.GreedyPoint]) -> None:
         self._folder.keep_points(points, self._groups)
+
+
+def _as_drop(value: Any) -> float:
+    try:
+        drop = float(value)
+    except (TypeError, ValueError):
+        drop = math.nan
+    if math.isnan(drop):
+        raise error(
+            InvalidArgumentError,
+            "choose_mixed_precision",
+            f"allowed_accuracy_drop is {value!r}",
+            "pass a number in units of the phase-2 score, or None for the whole curve",
+        )
+    return drop
 
 
 def _activation_only(candidate: _core.Candidate) -> _core.Candidate:

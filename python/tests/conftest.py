@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import os
+from collections.abc import Callable, Iterator
 
 import onnxruntime as ort
 import pytest
@@ -30,6 +32,24 @@ def calibrate() -> Callable[..., QuantizationSimModel]:
 @pytest.fixture
 def float_of() -> Callable[..., ort.InferenceSession]:
     return float_session
+
+
+@pytest.fixture
+def not_root() -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """Context in which permissions of files hold also when the tests run as root."""
+
+    @contextlib.contextmanager
+    def drop() -> Iterator[None]:
+        nobody = 65534
+        before = os.geteuid()
+        if before == 0:
+            os.seteuid(nobody)
+        try:
+            yield
+        finally:
+            os.seteuid(before)
+
+    return drop
 
 
 @pytest.fixture(params=sorted(models.ALL))

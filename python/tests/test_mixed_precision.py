@@ -156,13 +156,78 @@ def test_second_search_uses_the_cache_of_the_same_question_only(case, tmp_path):
         ({"candidates": [((8, "int"), (8, "int"))]}, "is no candidate"),
         ({"amp_search_algo": "Binary"}, "amp_search_algo"),
         ({"eval_callback_for_phase2": lambda s: None}, "NoneType"),
+        ({"eval_callback_for_phase2": lambda s: "high"}, "returned a str; return a number"),
+        (
+            {"eval_callback_for_phase1": lambda s: [1, 2]},
+            "eval_callback_for_phase1 returned a list",
+        ),
+        ({"allowed_accuracy_drop": float("nan")}, "allowed_accuracy_drop is nan"),
+        ({"allowed_accuracy_drop": "little"}, "allowed_accuracy_drop is 'little'"),
         ({"eval_callback_for_phase2": lambda s: float("nan")}, "NaN"),
         ({"forward_pass_callback": None}, "cannot be called"),
     ],
 )
 def test_wrong_arguments_get_one_sentence(case, tmp_path, changes, words):
+    before = case.state()
     with pytest.raises(ValueError, match=words):
         case.choose(tmp_path, 10.0, **changes)
+    assert case.state() == before
+
+
+def test_a_search_that_was_stopped_continues(case, tmp_path):
+    calls = []
+
+    def fails(session):
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyError("mine")
+        return case.score(session)
+
+    with pytest.raises(KeyError, match="mine"):
+        case.choose(tmp_path, None, eval_callback_for_phase2=fails)
+
+    def refuses(session):
+        raise AssertionError("phase 1 is known")
+
+    phase2 = []
+
+    def counts(session):
+        phase2.append(1)
+        return case.score(session)
+
+    points = case.choose(
+        tmp_path,
+        None,
+        clean_start=False,
+        eval_callback_for_phase1=refuses,
+        eval_callback_for_phase2=counts,
+    )
+    # Float, two candidates, the last check: all but the two points that were known.
+    assert len(phase2) == 4 + len(points) - 2
+
+
+def test_damaged_caches_are_left_aside_with_a_warning(case, tmp_path):
+    first = case.choose(tmp_path, None)
+    for damage in ("{", "[[1]]", '[[[["activation", "nobody"]], "x", 1.0, 0]]'):
+        (tmp_path / ".cache" / "accuracy_list.json").write_text(damage)
+        with pytest.warns(UserWarning, match="is damaged"):
+            again = case.choose(tmp_path, None, clean_start=False)
+        assert again == first
+
+
+def test_a_folder_that_cannot_be_made_is_named(case, tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "results", "/proc/results"):
+        with pytest.raises(OSError, match="cannot be written"):
+            case.choose(folder, 10.0)
+    assert case.calls == 0
+
+
+def test_a_folder_that_may_only_be_read_is_named(case, tmp_path, not_root):
+    folder = tmp_path / "results"
+    folder.mkdir(mode=0o555)
+    with not_root(), pytest.raises(OSError, match="cannot be written"):
+        case.choose(folder, 10.0)
 
 
 def test_sqnr_callback_compares_with_the_float_model(case):
