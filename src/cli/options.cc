@@ -176,6 +176,16 @@ void SweepArguments::add_to(CLI::App* command) {
       ->type_name("SCORE");
   command->add_flag("--interactions", interactions,
                     "also find groups whose errors cancel or add up");
+  command->add_option("--pairs", pairs, "with --interactions: pairs to print")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command
+      ->add_option("--predict", predictions,
+                   "also predict the score with all these groups quantized: names with * and ?, "
+                   "commas between them; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("PATTERNS");
   command
       ->add_option(
           "--keep", keep,
@@ -241,7 +251,7 @@ SweepOptions SweepArguments::sweep_options() const {
   }
   options.mode = parse_sweep_mode(mode);
   options.reuse = !no_reuse;
-  options.interactions = interactions;
+  options.interactions = interactions || !predictions.empty();
   if (!max_memory.empty()) options.max_memory_bytes = parse_size(max_memory);
   if (!until.empty()) {
     options.until_stable.emplace();

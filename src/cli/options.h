@@ -62,6 +62,8 @@ struct SweepArguments {
   double top_percent = 10.0;
   std::optional<double> threshold;
   bool interactions = false;
+  std::vector<std::string> predictions;
+  int pairs = 5;
   std::string keep = "1GB";
   bool no_reuse = false;
   std::string max_memory;

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "options.h"
+#include "predictions.h"
 #include "sweep_output.h"
 #include "words.h"
 
@@ -188,11 +189,15 @@ int run_sweep(const Arguments& arguments) {
 
   Simulation simulation(model, simulation_options);
   arguments.model.apply_to(simulation);
-  find_groups(simulation, arguments);  // when there is nothing to score, before the samples run
+  // What cannot be scored or predicted shows before the samples run.
+  find_configurations(arguments.sweep.predictions, find_groups(simulation, arguments),
+                      arguments.sweep.metric);
   const std::int64_t num_calibration_samples =
       calibrate(simulation, *calibration_samples, reporter);
   // Calibration leaves tensors in float that can have no range, such as a mask of -inf.
   const std::vector<SweepGroup> groups = find_groups(simulation, arguments);
+  const std::vector<Configuration> configurations =
+      find_configurations(arguments.sweep.predictions, groups, arguments.sweep.metric);
   const SweepResult result = measure(simulation, *samples, groups, arguments, reporter);
 
   for (const std::string& text : result.notes) note(text);
@@ -202,18 +207,23 @@ int run_sweep(const Arguments& arguments) {
   }
   const std::vector<std::string> details =
       describe_groups(simulation, result, groups, arguments.group_kind());
-  const Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
+  Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
+  for (auto& fact : prediction_facts(configurations, result)) facts.push_back(std::move(fact));
   write_results(arguments.sweep.output_folder, simulation, result, details, arguments.group_kind(),
                 facts);
 
   fmt::print("{}\n", ranking_text(result, details));
   for (const MetricScores& more : result.more) fmt::print("{}\n", worst_text(more));
   if (result.stability) fmt::print("{}\n", stability_text(*result.stability));
-  if (result.interactions) fmt::print("{}\n", interactions_text(*result.interactions));
+  if (arguments.sweep.interactions)
+    fmt::print("{}\n", interactions_text(*result.interactions, arguments.sweep.pairs));
+  if (!configurations.empty()) fmt::print("{}\n", predictions_text(configurations, result));
   fmt::print("metric  {}: {}; {} is better\n", result.metric, find_metric(result.metric).summary,
              result.better == Better::kHigher ? "higher" : "lower");
   for (const auto& [name, value] : facts) {
-    if (name == "model sha256" || name == "bitsweep") continue;  // for machines
+    // For machines, or printed above.
+    if (name == "model sha256" || name == "bitsweep" || name.starts_with("predicted for "))
+      continue;
     fmt::print("{:<8}{}\n", name == "calibration" ? "ranges" : name, value);
   }
   fmt::print("cost    {}\n", cost_text(result));

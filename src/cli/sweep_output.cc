@@ -121,10 +121,9 @@ std::string stability_text(const Stability& stability) {
                      stability.num_without_stopping);
 }
 
-std::string interactions_text(const Interactions& interactions) {
-  constexpr std::size_t kPairs = 5;
+std::string interactions_text(const Interactions& interactions, int pairs) {
   Table table({{"interaction", true}, {"pair"}});
-  for (const InteractingPair& pair : interactions.strongest_pairs(kPairs))
+  for (const InteractingPair& pair : interactions.strongest_pairs(static_cast<std::size_t>(pairs)))
     table.add({fmt::format("{:+.2f}", pair.interaction), pair.first + " and " + pair.second});
   return "pairs whose errors add up (+1: fully) or cancel (-1):\n" + table.text();
 }

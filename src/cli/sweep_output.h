@@ -36,7 +36,7 @@ std::string worst_text(const MetricScores& scores);
 std::string stability_text(const Stability& stability);
 
 /// The pairs of groups whose errors interact most.
-std::string interactions_text(const Interactions& interactions);
+std::string interactions_text(const Interactions& interactions, int pairs);
 
 /// How much work the result took, against re-running the model for every score.
 std::string cost_text(const SweepResult& result);

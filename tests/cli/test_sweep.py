@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -315,6 +316,36 @@ def test_modes_choices_metrics_and_interactions(
     result = run("sweep", model, "--data", data, "-o", "out", "--include", "nothing*")
     assert result.returncode == 2
     assert "no quantizer" in result.stderr
+
+
+def test_predictions_of_whole_configurations(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    result = run(
+        "sweep", model, "--data", data, "-o", "out",
+        "--predict", "conv0.weight", "--predict", "conv*.weight,relu*", "--pairs", "1",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    found = results(tmp_path / "out")
+    alone = next(row["score"] for row in found["ranking"] if row["name"] == "conv0.weight")
+    assert f"{alone:.2f} dB with 1 group;" in found["facts"]["predicted for conv0.weight"]
+    together = found["facts"]["predicted for conv*.weight,relu*"]
+    assert float(together.split()[0]) < alone
+    assert "conv*.weight,relu*" in result.stdout
+    assert "pairs whose errors" not in result.stdout  # only with --interactions
+    shown = run(
+        "sweep", model, "--data", data, "-o", "out", "--interactions", "--pairs", "1"
+    ).stdout
+    assert sum(" and " in line for line in shown.splitlines() if line.lstrip()[:1] in "+-") == 1
+
+    for bad, reason in [
+        (["--predict", "conv0.weight,nothing*"], 'named "nothing\\*"'),
+        (["--predict", "*", "--metric", "kl"], "does not follow from squared errors"),
+        (["--predict", "*", "--mode", "cumulative"], "use the mode enable_one"),
+    ]:
+        result = run("sweep", model, "--data", data, "-o", "bad", *bad)
+        assert result.returncode != 0
+        assert re.search(reason, result.stderr)
 
 
 def test_groups_by_a_part_of_the_name(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
