@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 
 import numpy as np
 import onnx
@@ -162,3 +168,31 @@ def test_predictions_are_those_that_the_search_uses_and_follow_what_was_measured
     measured_db = -10 * np.log10(4 * of_cheap)
     corrected = mix.corrected([cheap], [measured_db], [[measured_db] * 3])
     assert of_cheap < corrected.losses([cheap])[0] <= 4 * of_cheap * (1 + 1e-9)
+
+
+def test_a_killed_mix_continues(cnn, tmp_path):
+    onnx.save(cnn.model, tmp_path / "model.onnx")
+    (name,) = cnn.feeds[0]
+    np.savez(tmp_path / "feeds.npz", **{str(i): f[name] for i, f in enumerate(cnn.feeds)})
+    code = textwrap.dedent("""
+        import sys, numpy as np, bitsweep
+        arrays = np.load("feeds.npz")
+        feeds = [{sys.argv[1]: arrays[n]} for n in sorted(arrays.files, key=int)]
+        sim = bitsweep.QuantizationSimModel("model.onnx")
+        bitsweep.mix(sim, feeds, ["W8A8", "W8A16", "W4A8"], run_directory="run", frontier_points=40)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", code, name], cwd=tmp_path)
+    journal = tmp_path / "run" / "journal.sqlite-wal"
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size > 50_000):
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() in (0, -signal.SIGKILL)
+    sim = bitsweep.QuantizationSimModel(cnn.model)
+    arguments = {"frontier_points": 40}
+    continued = bitsweep.mix(
+        sim, cnn.feeds, CANDIDATES, run_directory=tmp_path / "run", **arguments
+    )
+    cold = bitsweep.mix(sim, cnn.feeds, CANDIDATES, **arguments)
+    assert continued.num_kept > 0
+    assert continued.num_run < cold.num_run
+    assert [p.measured_db for p in continued.frontier] == [p.measured_db for p in cold.frontier]
