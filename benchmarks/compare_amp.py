@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import bench_models
@@ -33,6 +34,7 @@ from amp_sides import (
 )
 
 import bitsweep
+from bitsweep import _core
 
 DRAWS = 1000
 # The reference recalibrates and measures hundreds of points; these many are enough to see the curve.
@@ -90,15 +92,33 @@ def print_comparison(ours: list[Point], theirs: list[Point]) -> None:
           f" bitsweep {area(ours, low, high, floor_db):.3f} dB")  # fmt: skip
 
 
-def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
+@dataclass(frozen=True)
+class Setting:
+    """What both sides are given."""
+
+    path: Path
+    candidates: list[str]
+    calibration: list
+    search: list
+    test: list
+    reference: Reference
+
+    def mix(self, targets: str | list[str], points: int) -> tuple[_core.MixResult, float]:
+        """bitsweep's answer, with CPU seconds."""
+        sim = bitsweep.QuantizationSimModel(self.path)
+        begin = time.process_time()
+        result = bitsweep.mix(sim, self.search, self.candidates, targets, calibration=self.calibration,
+                              frontier_points=points, num_threads=1)  # fmt: skip
+        return result, time.process_time() - begin
+
+
+def setting_of(model: bench_models.BenchModel, arguments: argparse.Namespace) -> Setting:
     candidates = arguments.candidates.split(",")
     samples, calibration = model.feeds("eval.npz"), model.feeds("calib.npz")
     search_rows = spread_rows(arguments.samples, len(samples))
     test_rows = spread_rows(arguments.test_samples, set(range(len(samples))) - set(search_rows))
     calibration_rows = spread_rows(arguments.calibration, len(calibration))
-    search, test = [samples[i] for i in search_rows], [samples[i] for i in test_rows]
-    calibration = [calibration[i] for i in calibration_rows]
-    path = prepared(model, search[0], arguments.answers)
+    path = prepared(model, samples[0], arguments.answers)
     question = {
         "model": str(path),
         "search": str(model.folder / "eval.npz"),
@@ -107,36 +127,48 @@ def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> No
         "calibration_rows": calibration_rows,
         "candidates": widths_of(candidates),
     }
-    reference = Reference(arguments.peer_python, arguments.answers, model.name, question)
-    peer = reference.ask(None)
+    return Setting(
+        path,
+        candidates,
+        [calibration[i] for i in calibration_rows],
+        [samples[i] for i in search_rows],
+        [samples[i] for i in test_rows],
+        Reference(arguments.peer_python, arguments.answers, model.name, question),
+    )
 
-    judge = Judge(path, calibration, test)
+
+def compare_curves(setting: Setting, peer: dict, points: int) -> None:
+    result, seconds = setting.mix([], points)
+    judge = Judge(setting.path, setting.calibration, setting.test)
     wanted = set(np.linspace(0, len(peer["changes"]) - 1, MAX_POINTS).astype(int).tolist())
     theirs = judge.points_of_reference(peer, wanted)
-    begin = time.process_time()
-    result = bitsweep.mix(bitsweep.QuantizationSimModel(path), search, candidates, calibration=calibration,
-                          frontier_points=arguments.points, num_threads=1)  # fmt: skip
-    ours_s = time.process_time() - begin
     ours = [judge.measure(bits_of(result, p), p.expected_db) for p in result.frontier]
-
-    print(f"\n{model.name}: {', '.join(candidates)}, {len(calibration)} calibration, {len(search)} search,"
-          f" {len(test)} test samples; the reference starts from W{peer['start'][0]}A{peer['start'][1]}")  # fmt: skip
     print_comparison(ours, theirs)
-    print(f"CPU time, whole curve: reference {peer['seconds']:.1f} s, bitsweep {ours_s:.1f} s,"
-          f" ratio {peer['seconds'] / ours_s:.1f}", flush=True)  # fmt: skip
+    print(f"CPU time, whole curve: reference {peer['seconds']:.1f} s, bitsweep {seconds:.1f} s,"
+          f" ratio {peer['seconds'] / seconds:.1f}", flush=True)  # fmt: skip
 
-    if arguments.no_quality:
-        return
+
+def compare_quality(setting: Setting, peer: dict) -> None:
+    """CPU time to a quality in the middle of the reference's curve."""
     quality = float(np.median(peer["scores"]))
-    one = reference.ask(quality)
-    sim = bitsweep.QuantizationSimModel(path)
-    begin = time.process_time()
-    chosen = bitsweep.mix(sim, search, candidates, f"sqnr>={quality}", calibration=calibration,
-                          frontier_points=0, num_threads=1).chosen  # fmt: skip
-    ours_s = time.process_time() - begin
+    one = setting.reference.ask(quality)
+    result, seconds = setting.mix(f"sqnr>={quality}", 0)
+    reached = result.chosen.measured_db if result.chosen else float("nan")
     print(f"CPU time to reach {quality:.2f} dB: reference {one['seconds']:.1f} s ({one['score']:.2f} dB), bitsweep"
-          f" {ours_s:.1f} s ({chosen.measured_db if chosen else float('nan'):.2f} dB), ratio"
-          f" {one['seconds'] / ours_s:.1f}", flush=True)  # fmt: skip
+          f" {seconds:.1f} s ({reached:.2f} dB), ratio {one['seconds'] / seconds:.1f}", flush=True)  # fmt: skip
+
+
+def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
+    setting = setting_of(model, arguments)
+    peer = setting.reference.ask(None)
+    weight, activation = peer["start"]
+    print(f"\n{model.name}: {', '.join(setting.candidates)}, {len(setting.calibration)} calibration,"
+          f" {len(setting.search)} search, {len(setting.test)} test samples; the reference starts from"
+          f" W{weight}A{activation}", flush=True)  # fmt: skip
+    if "curve" in arguments.parts:
+        compare_curves(setting, peer, arguments.points)
+    if "quality" in arguments.parts:
+        compare_quality(setting, peer)
 
 
 def main() -> None:
@@ -148,7 +180,7 @@ def main() -> None:
     parser.add_argument("--candidates", default="W8A16,W8A8")
     parser.add_argument("--points", type=int, default=24, help="of bitsweep's curve")
     parser.add_argument(
-        "--no-quality", action="store_true", help="leave out the search for one quality"
+        "--parts", nargs="+", choices=["curve", "quality"], default=["curve", "quality"]
     )
     parser.add_argument("--answers", type=Path, default=Path("build/amp-answers"))
     arguments = parser.parse_args()

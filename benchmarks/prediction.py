@@ -39,19 +39,17 @@ def configurations(saved: np.ndarray, count: int, tolerance: float = 0.02) -> li
     return chosen
 
 
-def saved_by_group(sim: bitsweep.QuantizationSimModel, mix: _core.MixProblem) -> np.ndarray:
+def chosen_bits(mix: _core.MixProblem, group: int, choice: int) -> dict[str, int]:
+    chosen = mix.choices[group][choice]
+    return group_bits(mix.groups[group], chosen.parameter.bitwidth, chosen.activation.bitwidth)
+
+
+def saved_by_group(mix: _core.MixProblem) -> np.ndarray:
     """Bit operations that the second choice of each group saves, the others at their first."""
-
-    def cost(lowered: int) -> float:
-        for g, (group, choices) in enumerate(zip(mix.groups, mix.choices, strict=True)):
-            choice = choices[1] if g == lowered and len(choices) > 1 else choices[0]
-            bits = group_bits(group, choice.parameter.bitwidth, choice.activation.bitwidth)
-            for name, width in bits.items():
-                sim.qc_quantize_op_dict[name].set_bitwidth(width)
-        return _core.present_costs(sim.native)[1]
-
-    whole = cost(-1)
-    return np.array([whole - cost(g) for g in range(len(mix.groups))])
+    none = [0] * len(mix.groups)
+    one = [[*none[:g], len(of) - 1, *none[g + 1 :]] for g, of in enumerate(mix.choices)]
+    whole, *without = (costs[0] for costs in mix.costs([none, *one]))
+    return whole - np.array(without)
 
 
 def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
@@ -66,9 +64,9 @@ def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> Non
     types = [_core.Candidate(_core.Format.integer(a), _core.Format.integer(w)) for w, a in widths]
     sim = bitsweep.QuantizationSimModel(path)
     mix = _core.mix_problem(sim.native, calibration, search, types)
-    drawn = configurations(
-        saved_by_group(sim, mix), arguments.configurations + arguments.corrections
-    )
+    drawn = configurations(saved_by_group(mix), arguments.configurations + arguments.corrections)
+    # Some groups have no second choice.
+    drawn = [[min(c, len(of) - 1) for c, of in zip(x, mix.choices, strict=True)] for x in drawn]
     count = arguments.corrections
     if len(drawn) < count + 2:
         print(f"{model.name:<16} no two configurations of equal cost")
@@ -77,13 +75,11 @@ def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> Non
     measured = []
     for choices in drawn:
         bits: dict[str, int] = {}
-        for group, by_choice, choice in zip(mix.groups, mix.choices, choices, strict=True):
-            chosen = by_choice[min(choice, len(by_choice) - 1)]
-            bits |= group_bits(group, chosen.parameter.bitwidth, chosen.activation.bitwidth)
+        for group, choice in enumerate(choices):
+            bits |= chosen_bits(mix, group, choice)
         measured.append(judge.measure(bits, 0.0).rows)
     known = [rows[: len(search)] for rows in measured]
     without = [[decibel(np.delete(r, i, 0)) for i in range(len(r))] for r in known[:count]]
-    drawn = [[min(c, len(of) - 1) for c, of in zip(x, mix.choices, strict=True)] for x in drawn]
     corrected = mix.corrected(drawn[:count], [decibel(r) for r in known[:count]], without)
     rest = drawn[count:]
     predictions = (mix.losses(rest, additive=True), mix.losses(rest), corrected.losses(rest))

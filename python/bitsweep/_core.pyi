@@ -1268,6 +1268,9 @@ class MixProblem:
     def losses(self, mixes: Sequence[Sequence[int]], additive: bool = False) -> list[float]:
         """Error over signal of configurations, each a list of choices by group."""
 
+    def costs(self, mixes: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Of each configuration, in order of mix_costs()."""
+
     def corrected(self, mixes: Sequence[Sequence[int]], db: Sequence[float], without_db: Sequence[Sequence[float]]) -> MixProblem:
         """Moved so that it predicts measured configurations."""
 

@@ -35,6 +35,15 @@ std::vector<double> losses_of(const MixProblem& mix, const std::vector<std::vect
   return losses;
 }
 
+std::vector<std::vector<double>> costs_of(const MixProblem& mix,
+                                          const std::vector<std::vector<int>>& mixes) {
+  std::vector<std::vector<double>> costs(mixes.size());
+  for (std::size_t i = 0; i < mixes.size(); ++i) {
+    for (const CostTable& cost : mix.problem.costs) costs[i].push_back(cost_of(cost, mixes[i]));
+  }
+  return costs;
+}
+
 MixProblem corrected(const MixProblem& mix, const std::vector<std::vector<int>>& mixes,
                      const std::vector<double>& db,
                      const std::vector<std::vector<double>>& without_db) {
@@ -54,6 +63,7 @@ void bind_mix_problem(nb::module_& m) {
       .def_ro("choices", &MixProblem::choices, "Candidates by group.")
       .def("losses", &losses_of, "mixes"_a, "additive"_a = false,
            "Error over signal of configurations, each a list of choices by group.")
+      .def("costs", &costs_of, "mixes"_a, "Of each configuration, in order of mix_costs().")
       .def("corrected", &corrected, "mixes"_a, "db"_a, "without_db"_a,
            "Moved so that it predicts measured configurations.");
   m.def("mix_problem", &problem_of, "simulation"_a, "calibration"_a, "search"_a, "candidates"_a,

@@ -165,6 +165,8 @@ def test_predictions_are_those_that_the_search_uses_and_follow_what_was_measured
     alone = [mix.losses([[*dear[:g], cheap[g], *dear[g + 1 :]]], additive=True)[0] for g in range(len(dear))]  # fmt: skip
     of_dear, of_cheap = mix.losses([dear, cheap], additive=True)
     assert of_cheap - of_dear == pytest.approx(sum(alone) - len(dear) * of_dear)
+    assert mix.costs([dear])[0][0] == pytest.approx(1.0)
+    assert mix.costs([cheap])[0][0] < 0.9
     measured_db = -10 * np.log10(4 * of_cheap)
     corrected = mix.corrected([cheap], [measured_db], [[measured_db] * 3])
     assert of_cheap < corrected.losses([cheap])[0] <= 4 * of_cheap * (1 + 1e-9)
