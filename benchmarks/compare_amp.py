@@ -148,9 +148,7 @@ def compare_curves(setting: Setting, peer: dict, points: int) -> None:
           f" ratio {peer['seconds'] / seconds:.1f}", flush=True)  # fmt: skip
 
 
-def compare_quality(setting: Setting, peer: dict) -> None:
-    """CPU time to a quality in the middle of the reference's curve."""
-    quality = float(np.median(peer["scores"]))
+def compare_quality(setting: Setting, quality: float) -> None:
     one = setting.reference.ask(quality)
     result, seconds = setting.mix(f"sqnr>={quality}", 0)
     reached = result.chosen.measured_db if result.chosen else float("nan")
@@ -168,7 +166,8 @@ def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> No
     if "curve" in arguments.parts:
         compare_curves(setting, peer, arguments.points)
     if "quality" in arguments.parts:
-        compare_quality(setting, peer)
+        middle = float(np.median(peer["scores"]))
+        compare_quality(setting, middle if arguments.quality is None else arguments.quality)
 
 
 def main() -> None:
@@ -181,6 +180,11 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=24, help="of bitsweep's curve")
     parser.add_argument(
         "--parts", nargs="+", choices=["curve", "quality"], default=["curve", "quality"]
+    )
+    parser.add_argument(
+        "--quality",
+        type=float,
+        help="to reach, in dB; default: the middle of the reference's curve",
     )
     parser.add_argument("--answers", type=Path, default=Path("build/amp-answers"))
     arguments = parser.parse_args()
