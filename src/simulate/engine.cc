@@ -285,7 +285,8 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         spec.static_shapes = static_shapes_ && span.begin > 0;
         for (const int s : inside) {
           const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
-          if (is_static_site(s) && purpose != Purpose::kObserveWithoutCopies) {
+          const bool observed = purpose != Purpose::kEvaluate && observed_in_every_run(s);
+          if (is_static_site(s) && !observed && purpose != Purpose::kObserveWithoutCopies) {
             spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
           } else {
             spec.quantizers.push_back({t, s, may_overwrite(t, span)});

@@ -1,6 +1,5 @@
 // The part of Engine that observes: shapes first, then the ranges of activations.
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "graph/macs.h"
@@ -46,7 +45,7 @@ bool Engine::observed_in_every_run(int site) const {
 Engine::Purpose Engine::purpose_of_observing(const State& state) const {
   std::size_t bytes = 0;
   for (const int s : state) {
-    if (is_static_site(s)) bytes += value_of_site(s).size_bytes();
+    if (is_stored_parameter(s)) bytes += value_of_site(s).size_bytes();
   }
   return bytes > options_.calibration_copies_bytes ? Purpose::kObserveWithoutCopies
                                                    : Purpose::kObserve;
@@ -95,12 +94,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
                                     std::int64_t sample) {
   State state;
   for (const int s : enabled_state()) {
-    if (observed_in_every_run(s)) {
-      std::optional<ObserverOrder::Turn> turn;
-      if (order != nullptr) turn.emplace(*order, *quantizer(s), sample);
-      quantizer(s)->observe(value_of_site(s));
-    }
-    if (observes(s) || is_stored_parameter(s)) state.push_back(s);
+    if (observes(s) || observed_in_every_run(s) || is_stored_parameter(s)) state.push_back(s);
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
@@ -116,7 +110,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   bool has_nodes = false;
   for (const int s : state) {
     SiteAction& action = run.sites[static_cast<std::size_t>(s)];
-    if (observes(s)) {
+    if (observes(s) || observed_in_every_run(s)) {
       action.mode = SiteAction::Mode::kObserve;
       action.observer = quantizer(s).get();
     } else if (purpose == Purpose::kObserveWithoutCopies) {

@@ -165,3 +165,52 @@ def test_the_weight_of_a_tied_constant_does_not_fade_with_more_samples(scheme, o
         (e,) = quantizer.get_encodings()
         ranges.append((e.min, e.max))
     assert ranges[0] == pytest.approx(ranges[1])
+
+
+@pytest.mark.parametrize("scheme", ["tf_enhanced", "percentile"])
+def test_a_histogram_begins_with_what_the_network_computes_first(scheme):
+    """The first values decide what it can hold: those of the input, not of a constant state behind it."""
+    weights = {
+        "w": normal(1, 12, 4) * 0.3,
+        "r": normal(1, 12, 3) * 0.3,
+        "h0": np.linspace(-0.1, 0.1, 3, dtype=np.float32).reshape(1, 1, 3),
+    }
+    nodes = [
+        node("Transpose", ["x"], ["steps"], perm=[1, 0, 2]),
+        node("LSTM", ["steps", "w", "r", "", "", "h0"], ["y"], hidden_size=3),
+    ]
+    model = build(nodes, {"x": [1, 5, 4]}, weights)
+    sim = bitsweep.QuantizationSimModel(
+        model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+    )
+    quantizers = sim.qc_quantize_op_dict
+    assert quantizers["x"] is quantizers["h0"] is quantizers["y"]
+    sim.compute_encodings([{"x": feed["x"] * 3} for feed in samples(3, x=[1, 5, 4])])
+    (e,) = quantizers["x"].get_encodings()
+    assert e.max - e.min > 1, "three times the range of h0 is 0.6"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_values_inside_the_network_that_are_not_finite_are_skipped_counted_and_named(scheme):
+    model = build(
+        [
+            node("Reciprocal", ["x"], ["inverse"]),
+            node("Sqrt", ["x"], ["root"]),
+            node("MatMul", ["x", "w"], ["y"]),
+        ],
+        {"x": [1, 64]},
+        {"w": normal(64, 4)},
+        ["y", "inverse", "root"],
+    )
+    feeds = [{"x": np.linspace(0.5, 2, 64, dtype=np.float32).reshape(1, 64)} for _ in range(3)]
+    feeds[0]["x"][0, 10] = 0.0  # its inverse is infinite
+    feeds[2]["x"][0, 20] = -1.0  # its root is NaN
+    sim = bitsweep.QuantizationSimModel(
+        model, quant_scheme=scheme, session_options_kwargs=ONE_THREAD
+    )
+    with pytest.warns(UserWarning, match="NaN or infinite"):
+        sim.compute_encodings(feeds)
+    assert dict(sim.native.non_finite_counts()) == {"inverse": 1, "root": 1}
+    for tensor, low, high in (("inverse", -1.1, 2.1), ("root", 0, 1.5)):
+        (e,) = sim.qc_quantize_op_dict[tensor].get_encodings()
+        assert low <= e.min <= 0 < e.max < high, tensor

@@ -49,6 +49,28 @@ def test_tensors_inside_branches_are_quantized_or_listed():
         assert all(r.status != "float" or r.reason for r in found)
 
 
+@pytest.mark.parametrize("read_outside", [True, False])
+def test_a_branch_reads_what_everybody_reads(read_outside):
+    """A quantized tensor has one value; an input that only branches read has no quantizer that is on."""
+    then, other = branch("t", np.eye(8, dtype=np.float32)), branch("e", normal(8, 8))
+    nodes = [node("If", ["cond"], ["y"], then_branch=then, else_branch=other)]
+    if read_outside:
+        nodes.append(node("Neg", ["x"], ["n"]))
+    model = build(
+        nodes,
+        {"x": [1, 8]},
+        {"cond": np.array(True)},
+        ["y", "n"] if read_outside else ["y"],
+    )
+    (feed,) = samples(1, x=[1, 8])
+    sim = simulate(model, [feed])
+    quantizers = sim.qc_quantize_op_dict
+    assert quantizers["x"].enabled == read_outside
+    quantizers["y"].enabled = False
+    expected = quantizers["x"].quantize_dequantize(feed["x"]) if read_outside else feed["x"]
+    np.testing.assert_allclose(sim.session.run(None, feed)[0], expected, rtol=1e-6)
+
+
 # G09
 def test_a_weight_read_by_a_scan_body_and_outside():
     body = helper.make_graph(

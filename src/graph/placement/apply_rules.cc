@@ -176,14 +176,23 @@ void apply_supergroups(Draft& draft, const std::vector<LooseMatmulAdd>& loose) {
   }
 }
 
+// Bodies of If, Loop and Scan stay in float, so that they are no readers to the rules.
+bool only_bodies_read(const TensorInfo& tensor) {
+  return std::all_of(tensor.uses.begin(), tensor.uses.end(),
+                     [](const Use& use) { return use.input < 0; });
+}
+
 void apply_model_input(Draft& draft) {
   // Nobody but an operator's own input rule may quantize what the model is fed with, unless
   // model_input says so.
   if (!draft.rules().model_input) return;
   Level level(draft);
   for (const int site : sites_without_operator(draft)) {
-    if (draft.graph().tensor(draft.sites()[site].tensor).uses.empty()) {
-      draft.set_reason(site, "nobody reads it");
+    const TensorInfo& tensor = draft.graph().tensor(draft.sites()[site].tensor);
+    if (only_bodies_read(tensor)) {
+      draft.set_reason(site, tensor.uses.empty()
+                                 ? "nobody reads it"
+                                 : "read only inside of bodies, which stay in float");
       continue;
     }
     level.set_enabled(site, draft.rules().model_input, "model_input.is_input_quantized");
@@ -193,8 +202,8 @@ void apply_model_input(Draft& draft) {
 void apply_model_output(Draft& draft) {
   Level level(draft);
   for (const Operator& op : draft.operators()) {
-    const bool is_last = std::none_of(op.outputs.begin(), op.outputs.end(), [&](TensorId output) {
-      return output != kAbsent && !draft.graph().tensor(output).uses.empty();
+    const bool is_last = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId output) {
+      return output == kAbsent || only_bodies_read(draft.graph().tensor(output));
     });
     if (!is_last) continue;
     for (const int site : draft.output_sites(op)) {

@@ -41,7 +41,9 @@ void align_dynamic_weight(Draft& draft, const Operator& op) {
 void align_normalization(Draft& draft, const Operator& op) {
   if (!is_normalization(op.type)) return;
   const bool follows_width = op.type == "LayerNormalization" || op.type == "BatchNormalization";
-  const int output = op.outputs.empty() ? -1 : draft.site_of(op.outputs[0]);
+  const int first = op.outputs.empty() ? -1 : draft.site_of(op.outputs[0]);
+  const QuantizerDraft* output =
+      first >= 0 && draft.quantizer(first).enabled ? &draft.quantizer(first) : nullptr;
   for (const auto& [tensor, kind] : op.parameters) {
     QuantizerDraft& quantizer = draft.quantizer(draft.site_of(tensor));
     if (!quantizer.enabled || !quantizer.format.is_integer()) continue;
@@ -51,9 +53,8 @@ void align_normalization(Draft& draft, const Operator& op) {
       if (is_early_hardware(draft.rules().hw_version)) bits = kNormMinBits;
       quantizer.symmetric = bits >= kWideBits;
     } else {
-      quantizer.symmetric = output >= 0 && draft.quantizer(output).symmetric;
-      if (output >= 0 && draft.quantizer(output).format.is_integer())
-        bits = draft.quantizer(output).format.bitwidth;
+      quantizer.symmetric = output != nullptr && output->symmetric;
+      if (output != nullptr) bits = output->format.bitwidth;
     }
   }
 }

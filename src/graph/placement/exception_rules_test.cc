@@ -46,6 +46,12 @@ TEST(ExceptionRules, InstanceNormWeightFollowsTheOutput) {
   EXPECT_EQ(placed.site("b").format.bitwidth, 8);  // off, so nothing asks for a width
 }
 
+TEST(ExceptionRules, InstanceNormWeightFollowsTheWidthOfAFloatOutputToo) {
+  const Format half{.kind = Format::Kind::kFloat16, .bitwidth = 16};
+  const Placed placed(instance_norm(), {.rules = "default", .activations = half});
+  EXPECT_EQ(placed.site("w").format, Format::integer(16));
+}
+
 TEST(ExceptionRules, FloatParametersOfNormsStayFloat) {
   const Format half{.kind = Format::Kind::kFloat16, .bitwidth = 16};
   const Placed placed(layer_norm(), {.rules = "default", .parameters = half, .activations = half});

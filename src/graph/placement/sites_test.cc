@@ -109,6 +109,8 @@ TEST(Sites, ListWhatIsInsideBodies) {
   EXPECT_EQ(placed.skipped("inner"), "inside the body of If \"choice\": bodies stay in float");
   EXPECT_EQ(placed.skipped("own"), "inside the body of If \"choice\": bodies stay in float");
   EXPECT_EQ(placed.skipped("w"), "read only inside the body of If \"choice\"");
+  EXPECT_FALSE(placed.enabled("x"));
+  EXPECT_EQ(placed.site("x").reason, "read only inside of bodies, which stay in float");
 }
 
 TEST(Sites, NothingIsPlacedAroundDeadNodes) {
