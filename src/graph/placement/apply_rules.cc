@@ -37,7 +37,7 @@ class Level {
   bool agree(Said& said, const char* what, int site, bool on, const std::string& rule) {
     const auto [it, added] = said.try_emplace(site, on, rule);
     if (!added && it->second.first != on) {
-      throw Error(ErrorCode::kInvalidArgument, fmt::format("rules \"{}\"", draft_.rules().name),
+      throw Error(ErrorCode::kInvalidData, fmt::format("rules \"{}\"", draft_.rules().name),
                   fmt::format("tensor \"{}\" shall be {} by {} and not by {}",
                               draft_.graph().tensor(draft_.sites()[site].tensor).name, what,
                               on ? rule : it->second.second, on ? it->second.second : rule),

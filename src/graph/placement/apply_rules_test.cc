@@ -102,7 +102,7 @@ TEST(ApplyRules, TwoRulesOfOneLevelMustAgree) {
         "Relu": {"is_input_quantized": "True"}})")});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
     EXPECT_STREQ(error.what(),
                  "rules \"test\": tensor \"h\" shall be quantized by "
                  "op_type.Relu.is_input_quantized and not by "
@@ -141,6 +141,18 @@ TEST(ApplyRules, ModelOutputReachesTheLastOperatorsOnly) {
   const Placed off(m, {.rules = with(R"("model_output": {"is_output_quantized": "False"})")});
   EXPECT_FALSE(off.enabled("y"));
   EXPECT_TRUE(off.enabled("h"));
+}
+
+TEST(ApplyRules, AnOutputThatOnlyBodiesReadCountsAsTheModels) {
+  ModelBuilder then_body;
+  then_body.output("a", DataType::kFloat).node("a = Neg(h)");
+  ModelBuilder else_body;
+  else_body.output("b", DataType::kFloat).node("b = Abs(h)");
+  ModelBuilder m;
+  m.input("x", {2}).input("c", {}, DataType::kBool).output("y").node("h = Elu(x)");
+  m.node("y = If(c)", {{"then_branch", &then_body}, {"else_branch", &else_body}});
+  const Placed off(m, {.rules = with(R"("model_output": {"is_output_quantized": "False"})")});
+  EXPECT_FALSE(off.enabled("h"));
 }
 
 TEST(ApplyRules, PerChannelOfAnOperatorTypeOverrulesTheDefault) {

@@ -83,7 +83,7 @@ class Object {
   }
 
   [[noreturn]] void fail(const std::string& what, const std::string& fix) const {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("rules \"{}\"", file_), what, fix);
+    throw Error(ErrorCode::kInvalidData, fmt::format("rules \"{}\"", file_), what, fix);
   }
 
   const Json& json() const { return json_; }
@@ -306,7 +306,7 @@ Json parse_json(std::string_view text, const std::string& name) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("rules \"{}\"", name),
+    throw Error(ErrorCode::kInvalidData, fmt::format("rules \"{}\"", name),
                 fmt::format("the file is not valid JSON near byte {}", error.byte),
                 "correct the syntax there");
   }
@@ -358,7 +358,7 @@ Json resolve(const Source& source, const std::string& name, std::vector<std::str
   if (!json.is_object() || !json.contains("extends")) return json;
   const Json base_name = json["extends"];
   const auto fail = [&](const std::string& what, const std::string& fix) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("rules \"{}\"", name), what, fix);
+    throw Error(ErrorCode::kInvalidData, fmt::format("rules \"{}\"", name), what, fix);
   };
   if (!base_name.is_string()) fail("\"extends\" is not a string", "name built-in rules or a file");
   chain.push_back(name);

@@ -19,7 +19,7 @@ std::string error_of(const std::string& text) {
   try {
     parse_rules(text, "mine.json");
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidData);
     return error.what();
   }
   return "no error";
