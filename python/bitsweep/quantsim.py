@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bitsweep import _candidates, _core, _legacy, _ort
+from bitsweep import _candidates, _core, _legacy, _ort, _session_options
 from bitsweep._encodings_file import EncodingMismatch
 from bitsweep._export import ExportMethods, encodings_to_onnx_qdq, load_encodings_to_sim
 from bitsweep._model_input import to_native_model
@@ -151,9 +151,9 @@ class QuantizationSimModel(ExportMethods):
                 activation_format=qtype.as_qtype(activation_type).format,
                 scheme=scheme_name(quant_scheme),
                 rules="default" if config_file is None else os.fspath(config_file),
-                providers=_provider_names(providers),
-                num_threads=_num_threads(session_options_kwargs or {}),
-                portable_runs=_portable_runs(session_options_kwargs or {}),
+                providers=_session_options.provider_names(providers),
+                num_threads=_session_options.num_threads(session_options_kwargs or {}),
+                portable_runs=_session_options.portable_runs(session_options_kwargs or {}),
                 ort_library=_ort.library_path(),
                 custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
             )
@@ -500,54 +500,3 @@ def _wrap_quantizers(simulation: _core.Simulation) -> dict[str, QcQuantizeOp]:
         # The wrapper keeps the native object alive, so its identity holds for the loop.
         result[name] = wrappers.setdefault(id(native), QcQuantizeOp(native))
     return result
-
-
-def _provider_names(providers: Sequence[Any] | None) -> list[str]:
-    if providers is None:
-        return ["CPUExecutionProvider"]
-    if isinstance(providers, str):
-        raise error(
-            InvalidArgumentError,
-            "QuantizationSimModel",
-            f'providers is the text "{providers}", not a list',
-            f'pass ["{providers}"]',
-        )
-    return [p if isinstance(p, str) else p[0] for p in providers]
-
-
-def _num_threads(options: Mapping[str, Any]) -> int:
-    """Threads of one run, from attributes of onnxruntime.SessionOptions."""
-    import onnxruntime
-
-    known = onnxruntime.SessionOptions()
-    for name in options:
-        if not hasattr(known, name):
-            raise AttributeError(
-                f"session_options_kwargs: SessionOptions has no attribute {name!r}"
-            )
-        if name not in (
-            "intra_op_num_threads",
-            "inter_op_num_threads",
-            "log_severity_level",
-            "graph_optimization_level",
-        ):
-            warnings.warn(
-                f"session_options_kwargs: {name} has no effect; the engine chooses it", stacklevel=5
-            )
-    return int(options.get("intra_op_num_threads", 0))
-
-
-def _portable_runs(options: Mapping[str, Any]) -> bool:
-    import onnxruntime
-
-    levels = onnxruntime.GraphOptimizationLevel
-    level = options.get("graph_optimization_level", levels.ORT_ENABLE_EXTENDED)
-    level = levels(level) if isinstance(level, int) else level
-    if level not in (levels.ORT_ENABLE_EXTENDED, levels.ORT_ENABLE_ALL):
-        raise error(
-            InvalidArgumentError,
-            "QuantizationSimModel",
-            f"graph_optimization_level is {level}",
-            "pass ORT_ENABLE_EXTENDED (portable above 8 bits) or ORT_ENABLE_ALL (fast)",
-        )
-    return bool(level == levels.ORT_ENABLE_EXTENDED)
