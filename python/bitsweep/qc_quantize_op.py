@@ -151,8 +151,11 @@ class QcQuantizeOp:
         self._quantizer.format = qtype.as_qtype(precision).format
 
     def set_bitwidth(self, bitwidth: int) -> None:
-        """Changes the width of an integer type; drops the encoding, keeps the statistics."""
-        self._quantizer.bitwidth = bitwidth
+        """Changes the width of the type; drops the encoding, keeps the statistics of an integer."""
+        if self.precision().is_integer:
+            self._quantizer.bitwidth = bitwidth
+        elif bitwidth != self.bitwidth:
+            self.set_precision(qtype.from_legacy_repr(self.data_type, bitwidth))
 
     def set_quant_scheme(self, quant_scheme: QuantScheme | str) -> None:
         """Changes how values become a range; drops encoding and statistics."""

@@ -39,8 +39,9 @@ def test_legacy_pair_of_kind_and_width_goes_both_ways():
     assert defs.int4.to_legacy_repr() == (kind.int, 4)
     with pytest.raises(ValueError, match="'float' with 16 bits; use QuantizationDataType"):
         defs.qtype.from_legacy_repr("float", 16)
-    with pytest.raises(ValueError, match="float with 8 bits"):
-        defs.qtype.from_legacy_repr(kind.float, 8)
+    assert defs.qtype.from_legacy_repr(kind.float, 8) == defs.float8e4m3fn
+    with pytest.raises(ValueError, match="float with 4 bits"):
+        defs.qtype.from_legacy_repr(kind.float, 4)
 
 
 def test_schemes_are_known_by_enum_and_by_all_their_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bitsweep import QSpec, float16, int4, int8, int16
+from bitsweep import QSpec, float8e4m3fn, float16, int4, int8, int16
 from bitsweep.common.defs import EncodingInfo, QuantizationDataType
 from bitsweep.defs import Blockwise
 
@@ -67,6 +67,16 @@ def test_float16_needs_no_encoding(cnn, cnn_sim, x):
     cnn_sim.session.run(None, cnn.feeds[0])
     with pytest.raises(RuntimeError, match="float16"):
         x.load_encodings([EncodingInfo(-1, 1, 0.1, -1)])
+
+
+def test_kind_and_width_are_set_one_after_the_other(x):
+    x.data_type = QuantizationDataType.float
+    assert x.precision() == float8e4m3fn
+    x.set_bitwidth(16)
+    assert x.precision() == float16
+    x.data_type = QuantizationDataType.int
+    x.set_bitwidth(4)
+    assert x.precision() == int4
 
 
 def test_symmetry_flags_drop_the_encoding_when_they_change(x):

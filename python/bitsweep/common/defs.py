@@ -131,16 +131,16 @@ class qtype:  # noqa: N801 - the name is part of the API
 
     @staticmethod
     def from_legacy_repr(dtype: QuantizationDataType, bitwidth: builtins.int) -> qtype:
-        """Type of the older pair of kind and width."""
+        """Type of the older pair of kind and width; a float of 8 bits is the one without infinities."""
         if dtype is QuantizationDataType.int:
             return qtype.int(bitwidth)
-        if dtype is QuantizationDataType.float and bitwidth in (16, 32):
-            return qtype(f"float{bitwidth}")
+        if dtype is QuantizationDataType.float and bitwidth in (8, 16, 32):
+            return qtype("float8e4m3fn" if bitwidth == 8 else f"float{bitwidth}")
         raise error(
             InvalidArgumentError,
             "qtype",
             f"no type is {getattr(dtype, 'name', repr(dtype))} with {bitwidth} bits",
-            "use QuantizationDataType.int with 2 to 32 bits, or .float with 16 or 32 bits",
+            "use QuantizationDataType.int with 2 to 32 bits, or .float with 8, 16 or 32 bits",
         )
 
     def to_legacy_repr(self) -> tuple[QuantizationDataType, builtins.int]:
