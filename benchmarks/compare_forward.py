@@ -3,12 +3,14 @@
 
     compare_forward.py [MODEL ...] [--models DIR] [--samples N] [--repeats N] [--threads N] [--json FILE]
 
-Passes of both sides alternate; each repeat is the median over the samples, and the median of the repeats counts.
+Passes of both sides alternate; each repeat is the median over the samples. A ratio is the median of the ratios of the
+repeats, by the clock and by CPU time; on a machine that does other things only the latter, with one thread, means much.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import os
 import statistics
@@ -25,7 +27,7 @@ DEFAULT_MODELS = ["resnet18", "mobilenet_v2", "effnet-lite0", "minilm"]
 def measure(
     name: str, folder: Path, peer_python: Path, args: argparse.Namespace
 ) -> dict[str, float]:
-    """Milliseconds per sample of each side."""
+    """Milliseconds per sample of the float model, and what each side costs in float runs."""
     cpus = sorted(os.sched_getaffinity(0))[: args.threads]
     inputs = worker_inputs(name, folder, args)
     own = Path(sys.executable)
@@ -36,14 +38,17 @@ def measure(
         if package == PEER:
             side.ask("fold", model=str(folder / "model.onnx"), folded=inputs["model"])
         side.ask("prepare", **inputs, sim_session_options=threads)
-    times: dict[str, list[float]] = {label: [] for label in ["float", *sides]}
+    values: dict[str, list[float]] = collections.defaultdict(list)
     for _ in range(args.repeats):
-        times["float"].append(sides["bitsweep"].ask("float")["seconds"])
+        unit = sides["bitsweep"].ask("float")
+        values["float_ms"].append(unit["seconds"] * 1e3)
         for label, side in sides.items():
-            times[label].append(side.ask("simulated")["seconds"])
+            simulated = side.ask("simulated")
+            values[label].append(simulated["seconds"] / unit["seconds"])
+            values[f"{label} cpu"].append(simulated["cpu_seconds"] / unit["cpu_seconds"])
     for side in sides.values():
         side.close()
-    return {label: statistics.median(values) * 1e3 for label, values in times.items()}
+    return {label: statistics.median(measured) for label, measured in values.items()}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -79,17 +84,17 @@ def main() -> None:
     peer_python = peer_environment.ensure(args.peer_venv)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load_average']:.2f}")
-    print(f"{'model':<14}{'float ms':>10}{'bitsweep':>10}{PEER:>12}    in float runs")
+    labels = ["bitsweep", "bitsweep cpu", PEER, f"{PEER} cpu"]
+    print(
+        f"{'model':<14}{'float ms':>10}{''.join(f'{label:>16}' for label in labels)}    in float runs"
+    )
     rows = {}
     for name, folder in folders.items():
         row = rows[name] = measure(name, folder, peer_python, args)
-        ratios = [row[label] / row["float"] for label in ("bitsweep", PEER)]
-        print(
-            f"{name:<14}{row['float']:>10.2f}{ratios[0]:>10.2f}{ratios[1]:>12.2f}",
-            flush=True,
-        )
+        ratios = "".join(f"{row[label]:>16.2f}" for label in labels)
+        print(f"{name:<14}{row['float_ms']:>10.2f}{ratios}", flush=True)
     if args.json:
-        args.json.write_text(json.dumps({"machine": about, "milliseconds": rows}, indent=2) + "\n")
+        args.json.write_text(json.dumps({"machine": about, "rows": rows}, indent=2) + "\n")
 
 
 if __name__ == "__main__":
