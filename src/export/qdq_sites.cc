@@ -164,6 +164,12 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
         integer_tensor(multiple_type, units, std::vector<std::int64_t>(parts.channel.size(), 0));
     site.scale = scale_tensor(type, units, parts.channel);
     site.scale_axis = entry.channel_axis;
+    for (std::size_t cell = 0; cell < entry.cells.size(); ++cell) {
+      const auto unit = static_cast<float>(parts.channel[channel_of(entry, cell)]);
+      if (static_cast<float>(parts.block[cell]) * unit !=
+          static_cast<float>(entry.cells[cell].delta))
+        site.exact_scale = parts.channel;
+    }
     return site;
   }
   std::vector<double> scales;

@@ -85,6 +85,7 @@ TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
   EXPECT_EQ(site.scale_axis, 0);
   EXPECT_EQ(site.scale.floats()[0], 0.5F);
   EXPECT_EQ(site.scale.floats()[1], 0.25F);
+  EXPECT_TRUE(site.exact_scale.empty());
   entry.scale_bits = 16;  // 65536 fits in no 16 bits
   EXPECT_FALSE(exporting::qdq_site(entry, DataType::kFloat, {2, 4}).scale_multiples.defined());
 }

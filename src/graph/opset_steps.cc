@@ -134,11 +134,33 @@ void scalar_to_input(NodeProto& node, Context& context, const char* key, int ind
 
 void axes_to_input(NodeProto& node, Context& context) { ints_to_input(node, context, "axes", 1); }
 
+bool axes_to_attribute(NodeProto& node, const Constants& constants) {
+  if (node.input_size() < 2 || node.input(1).empty()) return true;
+  const Tensor axes = constants(node.input(1));
+  if (!axes.defined() || axes.type() != DataType::kInt64 || axes.size() == 0 ||
+      find(node, "noop_with_empty_axes") != nullptr)
+    return false;
+  AttributeProto* attribute = node.add_attribute();
+  attribute->set_name("axes");
+  attribute->set_type(AttributeProto::INTS);
+  const auto* values = static_cast<const std::int64_t*>(axes.data());
+  for (std::int64_t i = 0; i < axes.size(); ++i) attribute->add_ints(values[i]);
+  node.mutable_input()->DeleteSubrange(1, 1);
+  return true;
+}
+
 void split_to_input(NodeProto& node, Context& context) { ints_to_input(node, context, "split", 1); }
 
 void count_outputs(NodeProto& node, Context&) {
   if (node.input_size() < 2) set_int(node, "num_outputs", node.output_size());
 }
+
+bool drop_count(NodeProto& node, const Constants&) {
+  erase(node, "num_outputs");
+  return true;
+}
+
+bool stays(NodeProto&, const Constants&) { return true; }
 
 void slice_to_inputs(NodeProto& node, Context& context) {
   ints_to_input(node, context, "starts", 1);
@@ -269,12 +291,27 @@ void shift_half_pixel(NodeProto& node, Context&) {
     set_string(node, "coordinate_transformation_mode", "output_half_pixel");
 }
 
+bool drop_shift(NodeProto& node, const Constants&) {
+  if (text_of(node, "coordinate_transformation_mode", "") != "output_half_pixel") return false;
+  erase(node, "coordinate_transformation_mode");
+  return true;
+}
+
 void rename_mode(NodeProto& node, Context&) {
   const std::string mode = text_of(node, "mode", "bilinear");
   set_string(node, "mode",
              mode == "bilinear"  ? "linear"
              : mode == "bicubic" ? "cubic"
                                  : mode.c_str());
+}
+
+bool rename_mode_back(NodeProto& node, const Constants&) {
+  const std::string mode = text_of(node, "mode", "linear");
+  set_string(node, "mode",
+             mode == "linear"  ? "bilinear"
+             : mode == "cubic" ? "bicubic"
+                               : mode.c_str());
+  return true;
 }
 
 void refuse_scan(NodeProto& node, Context& context) {
@@ -308,20 +345,20 @@ constexpr std::array kSteps = {
     OpsetStep{13, "Split", split_to_input},
     OpsetStep{13, "Squeeze", axes_to_input},
     OpsetStep{13, "Unsqueeze", axes_to_input},
-    OpsetStep{14, "BatchNormalization", check_outputs},
-    OpsetStep{16, "RoiAlign", shift_half_pixel},
-    OpsetStep{18, "ReduceL1", axes_to_input},
-    OpsetStep{18, "ReduceL2", axes_to_input},
-    OpsetStep{18, "ReduceLogSum", axes_to_input},
-    OpsetStep{18, "ReduceLogSumExp", axes_to_input},
-    OpsetStep{18, "ReduceMax", axes_to_input},
-    OpsetStep{18, "ReduceMean", axes_to_input},
-    OpsetStep{18, "ReduceMin", axes_to_input},
-    OpsetStep{18, "ReduceProd", axes_to_input},
-    OpsetStep{18, "ReduceSumSquare", axes_to_input},
-    OpsetStep{18, "Split", count_outputs},
+    OpsetStep{14, "BatchNormalization", check_outputs, stays},
+    OpsetStep{16, "RoiAlign", shift_half_pixel, drop_shift},
+    OpsetStep{18, "ReduceL1", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceL2", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceLogSum", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceLogSumExp", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceMax", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceMean", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceMin", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceProd", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "ReduceSumSquare", axes_to_input, axes_to_attribute},
+    OpsetStep{18, "Split", count_outputs, drop_count},
     OpsetStep{20, "DFT", refuse_dft},
-    OpsetStep{20, "GridSample", rename_mode},
+    OpsetStep{20, "GridSample", rename_mode, rename_mode_back},
     OpsetStep{21, "GroupNormalization", refuse_group_norm},
 };
 

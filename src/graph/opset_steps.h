@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bitsweep/tensor.h"
 #include "graph/bodies.h"
 #include "graph/graph.h"
 #include "onnx-ml.pb.h"
@@ -15,6 +16,9 @@ namespace bitsweep::graph {
 
 /// What is known of a tensor of the model; null for one that is not known.
 using TensorFacts = std::function<const TensorInfo*(const std::string& name)>;
+
+/// Value of a constant tensor; undefined for another one.
+using Constants = std::function<Tensor(const std::string& name)>;
 
 /// What a rewrite of one node may use and add.
 struct OpsetStepContext {
@@ -33,6 +37,9 @@ struct OpsetStep {
   std::string_view type;
   /// @throws Error(kInvalidModel) when the new form can't say the node.
   void (*rewrite)(onnx::NodeProto& node, OpsetStepContext& context);
+  /// Puts a node that was rewritten back into the old form; false, and nothing done, when that
+  /// can't say it. Null: there is no way back.
+  bool (*undo)(onnx::NodeProto& node, const Constants& constants) = nullptr;
 };
 
 /// Oldest operator set whose steps are known, and newest.

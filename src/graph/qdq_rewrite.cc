@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "graph/exact_scale.h"
 #include "graph/graph_data.h"
 #include "graph/raise_opset.h"
+#include "graph/restore_opset.h"
 
 namespace bitsweep::graph {
 namespace {
@@ -60,6 +62,9 @@ class Rewriter {
     add_source_pairs(graph);
     add_copies(graph);
     for (std::size_t n = 0; n < graph_.nodes().size(); ++n) add_node(static_cast<int>(n), graph);
+    const auto source = data_.imports.find("");
+    if (source != data_.imports.end() && source->second < opset)
+      note_source_opset(impl_->proto, source->second);
     raise_opset(impl_->proto, opset, facts());
     impl_->proto.set_producer_name("bitsweep");
     impl_->proto.clear_producer_version();
@@ -257,6 +262,7 @@ class Rewriter {
     node->add_input(add_initializer(site.scale_zero_point, name + "_meta_zero_point", graph));
     node->add_output(scale);
     add_int(*node, "axis", site.scale_axis);
+    if (!site.exact_scale.empty()) note_exact_scale(impl_->proto, scale, site.exact_scale);
     return scale;
   }
 

@@ -35,6 +35,9 @@ struct QdqSite {
   Tensor scale_multiples;
   Tensor scale_zero_point;  ///< zeros of the type of scale_multiples, in the shape of `scale`
   int scale_axis = -1;
+  /// The same floats as they were simulated, in double, where that gives other products in float32;
+  /// noted in the metadata, so that reading back finds the very steps. Else empty.
+  std::vector<double> exact_scale{};
   /// Ends of a grid that has fewer codes than their type: the value is clipped first, unless it is
   /// static.
   Tensor low;

@@ -12,7 +12,9 @@
 
 #include "base/half.h"
 #include "bitsweep/error.h"
+#include "graph/exact_scale.h"
 #include "graph/graph_data.h"
+#include "graph/restore_opset.h"
 
 namespace bitsweep::graph {
 namespace {
@@ -121,7 +123,11 @@ class Stripper {
     if (!codes.defined())
       unmapped(node, fmt::format("its scale \"{}\" is no constant", info(t).name));
     removed_[static_cast<std::size_t>(producer)] = true;
-    return dequantize(inner, parameters_of(inner), codes);
+    const Parameters parameters = parameters_of(inner);
+    const Tensor wide = parameters.scale.to_float();
+    return dequantize(inner, parameters, codes,
+                      exact_scale(data_.model->proto, info(t).name,
+                                  {wide.floats().begin(), wide.floats().end()}));
   }
 
   Parameters parameters_of(const Node& node) {
@@ -223,8 +229,14 @@ class Stripper {
   }
 
   Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes) const {
-    const Shape& shape = codes.shape();
     const Tensor scale = p.scale.to_float();
+    return dequantize(node, p, codes, {scale.floats().begin(), scale.floats().end()});
+  }
+
+  // A product of two float32 is exact in double, so it is rounded once, as in float32.
+  Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes,
+                    const std::vector<double>& scale) const {
+    const Shape& shape = codes.shape();
     const std::vector<std::int64_t> zeros = p.zeros();
     const bool single = scale.size() == 1;
     const int rank = static_cast<int>(shape.size());
@@ -239,7 +251,7 @@ class Stripper {
       if (!single) grid[axis] = (grid[axis] + p.block_size - 1) / p.block_size;
     }
     const std::int64_t expected = single ? 1 : p.block_size > 0 ? num_elements(grid) : shape[axis];
-    if (scale.size() != expected)
+    if (static_cast<std::int64_t>(scale.size()) != expected)
       unmapped(node, fmt::format("{} scales do not fit its input of shape {}", scale.size(),
                                  shape_text(shape)));
     Tensor wide = Tensor::allocate(DataType::kFloat, shape);
@@ -263,7 +275,7 @@ class Stripper {
           is_float ? float8_value(static_cast<const std::uint8_t*>(codes.data())[i],
                                   codes.type() == DataType::kFloat8E4M3FN)
                    : static_cast<float>(numbers[i] - zeros[zeros.size() == 1 ? 0 : cell]);
-      out[i] = steps * scale.floats()[cell];
+      out[i] = static_cast<float>(static_cast<double>(steps) * scale[cell]);
     }
     return narrowed(wide, p.scale.type());
   }
@@ -381,6 +393,12 @@ class Stripper {
       write_tensor(value, info(t).name, graph.add_initializer());
     add_nodes(graph);
     drop_value_infos(graph);
+    drop_exact_scales(impl->proto);
+    // The pairs needed the raised operator set; the float model computes as it did in its own.
+    restore_opset(impl->proto, [&](const std::string& name) {
+      const TensorId t = graph_.find(name);
+      return t == kAbsent ? Tensor() : graph_.static_value(t);
+    });
     return Model(std::move(impl));
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bitsweep/error.h"
+#include "graph/restore_opset.h"
 #include "graph/tensor_proto.h"
 
 namespace bitsweep::graph {
@@ -147,6 +148,42 @@ TEST(RaiseOpset, LeavesModelsThatAreNewEnoughAlone) {
   const std::string before = model.SerializeAsString();
   raise(model, 13);
   EXPECT_EQ(model.SerializeAsString(), before);
+}
+
+onnx::ModelProto raised_reduction() {
+  onnx::ModelProto model = model_of("ReduceMean", 11);
+  onnx::AttributeProto* axes = model.mutable_graph()->mutable_node(0)->add_attribute();
+  axes->set_name("axes");
+  axes->add_ints(2);
+  note_source_opset(model, 11);
+  raise(model, 21);
+  return model;
+}
+
+TEST(RestoreOpset, PutsAxesBackIntoTheNode) {
+  onnx::ModelProto model = raised_reduction();
+  restore_opset(model, [&](const std::string&) {
+    return read_tensor(model.graph().initializer(0), {}, nullptr);
+  });
+  EXPECT_EQ(model.opset_import(0).version(), 13);
+  ASSERT_EQ(model.graph().node(0).input_size(), 1);
+  EXPECT_EQ(model.graph().node(0).attribute(0).ints(0), 2);
+  EXPECT_EQ(model.graph().initializer_size(), 0);
+  EXPECT_EQ(model.metadata_props_size(), 0);
+}
+
+TEST(RestoreOpset, StaysWhereTheAxesAreNoLongerConstant) {
+  onnx::ModelProto model = raised_reduction();
+  restore_opset(model, [](const std::string&) { return Tensor(); });
+  EXPECT_EQ(model.opset_import(0).version(), 18);
+  EXPECT_EQ(model.graph().node(0).input_size(), 2);
+  EXPECT_EQ(model.graph().initializer_size(), 1);
+}
+
+TEST(RestoreOpset, LeavesModelsOfOthersAlone) {
+  onnx::ModelProto model = model_of("AveragePool", 21);
+  restore_opset(model, [](const std::string&) { return Tensor(); });
+  EXPECT_EQ(model.opset_import(0).version(), 21);
 }
 
 }  // namespace
