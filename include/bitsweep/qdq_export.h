@@ -25,6 +25,14 @@ struct QdqOptions {
   /// Writes half activations as a Cast and one back. The reference leaves them in float, which is
   /// not what was simulated.
   bool half_casts = true;
+  /// Stores codes of 2 bits as int2 and uint2 of operator set 25, which ONNX Runtime 1.32 opens
+  /// without optimizations only; but not matrices with sides that are no multiple of 4, whose
+  /// products it gets wrong. Otherwise they lie in int4 and uint4.
+  bool two_bit_types = false;
+  /// LPBQ as multiples of a scale per channel, which the runtime multiplies in float32: less bytes,
+  /// and steps that may be the neighbours of those that were simulated. Otherwise as the scales of
+  /// its blocks.
+  bool lpbq_multiples = false;
   ActivationSign activation_sign = ActivationSign::kUnsigned;  ///< of the codes of activations
   /// What the model is for: "onnx" (whatever the format says), "ort_cpu", "tensorrt" or "qnn_htp".
   std::string profile = "onnx";
@@ -47,8 +55,9 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 /// simulated, up to the rounding of exact half steps. All tensors keep their names, inputs and
 /// outputs too. Readers of a shared bias get copies where their scales differ. For float16 and
 /// bfloat16 constants are stored rounded, activations cast there and back. The operator set is
-/// raised to 13 (per channel), 19 (8-bit floats, half tensors) or 21 (4 and 16 bits, blocks) when
-/// it is lower. Widths between 4, 8 and 16 bits are carried by the next wider type.
+/// raised to 13 (per channel), 19 (8-bit floats, half tensors), 21 (4 and 16 bits, blocks) or 25 (2
+/// bits as such) when it is lower. Widths between 4, 8 and 16 bits are carried by the next wider
+/// type.
 /// @throws Error(kNotReady) for an enabled quantizer without encoding; Error(kInvalidArgument) for
 /// widths above 16 bits and tensors that the profile refuses; Error(kInvalidModel) when an operator
 /// would change its meaning in the needed operator set.

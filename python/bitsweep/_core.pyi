@@ -921,7 +921,7 @@ def load_ort_overrides(simulation: Simulation, text: str, strict: bool = True, d
 def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
     """Writes the encodings file and the float model."""
 
-def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, half_casts: bool = True, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
+def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, half_casts: bool = True, two_bit_types: bool = False, lpbq_multiples: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
     """The model with QuantizeLinear and DequantizeLinear."""
 
 class ProfileNote:
@@ -939,7 +939,7 @@ class ProfileNote:
     @property
     def repaired(self) -> bool: ...
 
-def profile_notes(simulation: Simulation, profile: str, int32_bias: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[ProfileNote]:
+def profile_notes(simulation: Simulation, profile: str, int32_bias: bool = False, two_bit_types: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> list[ProfileNote]:
     """What to_onnx_qdq() changes or refuses for a target."""
 
 def load_encodings(simulation: Simulation, file: str | os.PathLike, strict: bool = True, disable_missing: bool = True, freeze_parameters_only: bool = False, freeze: bool = False) -> list[EncodingMismatch]:

@@ -145,7 +145,8 @@ class ExportMethods:
         ----------
         qdq_model : ModelProto, path or bytes
             What :meth:`to_onnx_qdq` gave, or a file. With activations in float16 or bfloat16, give it
-            ``float16_casts=True``: otherwise they stay in float there, and differ from the simulation.
+            ``float16_casts=True``: otherwise they stay in float there, and differ from the simulation. With LPBQ, give
+            it ``lpbq_multiples=False``: otherwise steps may differ in the last bit.
         inputs : iterable of dict
             Samples.
         max_steps : float
@@ -294,12 +295,14 @@ class ExportMethods:
         prequantize_constants: bool = False,
         force_activation_as: str | None = "unsigned",
         float16_casts: bool = False,
+        two_bit_types: bool = False,
+        lpbq_multiples: bool = True,
         target: str = "onnx",
     ) -> Any:
         """The model with QuantizeLinear and DequantizeLinear for every enabled quantizer.
 
         Tensors keep their names. The opset is raised where the types need it: 13 per channel, 19 for 8-bit floats, 21
-        for 4 and 16 bits and for blocks.
+        for 4 and 16 bits and for blocks, 25 for types of 2 bits.
 
         Parameters
         ----------
@@ -312,6 +315,13 @@ class ExportMethods:
         float16_casts : bool
             Write activations in float16 and bfloat16 as a cast and one back: what was simulated, as
             :func:`bitsweep.quantize` does. Without it, they stay in float, as ``aimet_onnx`` leaves them.
+        two_bit_types : bool
+            Store codes of 2 bits as int2 and uint2 of opset 25, for runtimes that know them: ONNX Runtime 1.32 opens
+            such a model without optimizations only. Otherwise they lie in 4 bits, which loads everywhere.
+        lpbq_multiples : bool
+            Write LPBQ as multiples of one float32 scale per channel, as ``aimet_onnx`` does: less bytes, and steps that
+            may differ from the simulation in the last bit. False: as the scales of its blocks, which are what was
+            simulated, as :func:`bitsweep.quantize` does.
         target : str
             What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What a target asks is
             done, or refused with the tensor's name; :meth:`target_notes` lists it.
@@ -335,13 +345,15 @@ class ExportMethods:
             integer_weights=prequantize_constants,
             int32_bias=export_int32_bias,
             half_casts=float16_casts,
+            two_bit_types=two_bit_types,
+            lpbq_multiples=lpbq_multiples,
             activation_sign=_encodings_file.activation_sign(force_activation_as),
             profile=target,
         )
         return ModelView(native).model
 
     def target_notes(
-        self, target: str, *, export_int32_bias: bool = False
+        self, target: str, *, export_int32_bias: bool = False, two_bit_types: bool = False
     ) -> list[_core.ProfileNote]:
         """What :meth:`to_onnx_qdq` changes or refuses for a target, a sentence per tensor.
 
@@ -349,7 +361,7 @@ class ExportMethods:
         ----------
         target : str
             ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``.
-        export_int32_bias : bool
+        export_int32_bias, two_bit_types : bool
             As for :meth:`to_onnx_qdq`.
 
         Returns
@@ -361,7 +373,12 @@ class ExportMethods:
         --------
         >>> [n.tensor for n in sim.target_notes("tensorrt")]  # doctest: +SKIP
         """
-        return _core.profile_notes(self._simulation, target, int32_bias=export_int32_bias)
+        return _core.profile_notes(
+            self._simulation,
+            target,
+            int32_bias=export_int32_bias,
+            two_bit_types=two_bit_types,
+        )
 
 
 def load_encodings_to_sim(
@@ -457,6 +474,7 @@ def encodings_to_onnx_qdq(
         loaded_bias=True,
         keep_constants=True,
         half_casts=False,
+        lpbq_multiples=True,
         activation_sign=_encodings_file.activation_sign(force_activation_as),
     )
     return ModelView(native).model

@@ -70,6 +70,7 @@ def quantize(
     weights: str = "integer",
     activations: str = "unsigned",
     int32_bias: bool = True,
+    two_bit_types: bool = False,
     target: str = "onnx",
     external_data: str = "auto",
     **sim_options: Any,
@@ -94,6 +95,9 @@ def quantize(
         Sign of the codes of activations.
     int32_bias : bool
         Store biases as int32.
+    two_bit_types : bool
+        Store codes of 2 bits as int2 and uint2 of opset 25, which ONNX Runtime 1.32 opens without optimizations only,
+        so that the check fails; otherwise they lie in 4 bits, which is a warning.
     target : str
         What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What it changes is a warning
         with the tensor's name; what it can't take is an error.
@@ -127,11 +131,18 @@ def quantize(
     sim = QuantizationSimModel(model, **sim_options)
     sim.compute_encodings(inputs if calibration_inputs is None else calibration_inputs)
     sign = _encodings_file.activation_sign(activations)
-    notes = _core.profile_notes(sim.native, target, int32_bias=int32_bias, activation_sign=sign)
+    notes = _core.profile_notes(
+        sim.native,
+        target,
+        int32_bias=int32_bias,
+        two_bit_types=two_bit_types,
+        activation_sign=sign,
+    )
     native = _core.to_onnx_qdq(
         sim.native,
         integer_weights=weights == "integer",
         int32_bias=int32_bias,
+        two_bit_types=two_bit_types,
         activation_sign=sign,
         profile=target,
     )

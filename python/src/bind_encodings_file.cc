@@ -103,21 +103,23 @@ void bind_encodings_file(nb::module_& m) {
   m.def(
       "to_onnx_qdq",
       [](const Simulation& simulation, bool integer_weights, bool int32_bias, bool loaded_bias,
-         bool keep_constants, bool half_casts, ActivationSign activation_sign,
-         std::string profile) {
+         bool keep_constants, bool half_casts, bool two_bit_types, bool lpbq_multiples,
+         ActivationSign activation_sign, std::string profile) {
         nb::gil_scoped_release release;
         return to_onnx_qdq(simulation, {.integer_weights = integer_weights,
                                         .int32_bias = int32_bias,
                                         .loaded_bias = loaded_bias,
                                         .keep_constants = keep_constants,
                                         .half_casts = half_casts,
+                                        .two_bit_types = two_bit_types,
+                                        .lpbq_multiples = lpbq_multiples,
                                         .activation_sign = activation_sign,
                                         .profile = std::move(profile)});
       },
       "simulation"_a, "integer_weights"_a = false, "int32_bias"_a = false, "loaded_bias"_a = false,
-      "keep_constants"_a = false, "half_casts"_a = true,
-      "activation_sign"_a = ActivationSign::kUnsigned, "profile"_a = "onnx",
-      "The model with QuantizeLinear and DequantizeLinear.");
+      "keep_constants"_a = false, "half_casts"_a = true, "two_bit_types"_a = false,
+      "lpbq_multiples"_a = false, "activation_sign"_a = ActivationSign::kUnsigned,
+      "profile"_a = "onnx", "The model with QuantizeLinear and DequantizeLinear.");
 
   nb::class_<ProfileNote>(m, "ProfileNote",
                           "What a target profile does to a tensor, or why it can't take it.")
@@ -128,13 +130,14 @@ void bind_encodings_file(nb::module_& m) {
 
   m.def(
       "profile_notes",
-      [](const Simulation& simulation, std::string profile, bool int32_bias,
+      [](const Simulation& simulation, std::string profile, bool int32_bias, bool two_bit_types,
          ActivationSign activation_sign) {
         return profile_notes(simulation, {.int32_bias = int32_bias,
+                                          .two_bit_types = two_bit_types,
                                           .activation_sign = activation_sign,
                                           .profile = std::move(profile)});
       },
-      "simulation"_a, "profile"_a, "int32_bias"_a = false,
+      "simulation"_a, "profile"_a, "int32_bias"_a = false, "two_bit_types"_a = false,
       "activation_sign"_a = ActivationSign::kUnsigned,
       "What to_onnx_qdq() changes or refuses for a target.");
 

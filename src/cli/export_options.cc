@@ -44,12 +44,16 @@ void QdqArguments::add_to(CLI::App* command) {
       ->type_name("NAME");
   weights_file.add_to(command);
   command->add_flag("--no-int32-bias", no_int32_bias, "leave biases in float");
+  command->add_flag(
+      "--two-bit-types", two_bit_types,
+      "store codes of 2 bits as int2 of opset 25, for runtimes that know it; else in 4 bits");
   command->add_flag("--no-verify", no_verify, "do not run the written model");
 }
 
 QdqOptions QdqArguments::options() const {
   return {.integer_weights = weights == "integer",
           .int32_bias = !no_int32_bias,
+          .two_bit_types = two_bit_types,
           .activation_sign =
               activations == "signed" ? ActivationSign::kSigned : ActivationSign::kUnsigned,
           .profile = target};

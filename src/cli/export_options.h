@@ -25,6 +25,7 @@ struct QdqArguments {
   std::string target = "onnx";
   WeightsFileArgument weights_file;
   bool no_int32_bias = false;
+  bool two_bit_types = false;
   bool no_verify = false;
 
   void add_to(CLI::App* command);

@@ -37,6 +37,7 @@ struct FileEntry {
   /// Nodes that read this grid, where the readers of a shared bias need different ones; empty: all.
   /// QDQ models only.
   std::vector<int> readers;
+  bool two_bit_type = false;  ///< QDQ models only: codes of 2 bits are not carried by 4
   /// LPBQ read from 1.0.0: deltas are multiples of these until the axes are known.
   std::vector<double> channel_scales;
 };

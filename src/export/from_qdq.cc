@@ -29,6 +29,9 @@ Format code_format(DataType type, const std::string& tensor) {
       return Format::parse("float8e4m3fn");
     case DataType::kFloat8E5M2:
       return Format::parse("float8e5m2");
+    case DataType::kInt2:
+    case DataType::kUint2:
+      return Format::integer(2);
     case DataType::kInt4:
     case DataType::kUint4:
       return Format::integer(4);
@@ -43,13 +46,13 @@ Format code_format(DataType type, const std::string& tensor) {
     default:
       throw Error(ErrorCode::kInvalidModel, "from_onnx_qdq",
                   fmt::format("the codes of \"{}\" have a type that is not simulated", tensor),
-                  "use int4, int8, int16, float8e4m3fn or float8e5m2");
+                  "use int2, int4, int8, int16, float8e4m3fn or float8e5m2");
   }
 }
 
 bool is_signed(DataType type) {
-  return type == DataType::kInt4 || type == DataType::kInt8 || type == DataType::kInt16 ||
-         type == DataType::kInt32;
+  return type == DataType::kInt2 || type == DataType::kInt4 || type == DataType::kInt8 ||
+         type == DataType::kInt16 || type == DataType::kInt32;
 }
 
 // QuantizeLinear repeats the scales of blocks over all other axes; here they vary along the

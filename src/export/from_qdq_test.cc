@@ -54,8 +54,9 @@ TEST(FromOnnxQdq, GivesTheVeryOutputsOfTheSimulationThatWasExported) {
   }
 }
 
-bool comes_back_bit_by_bit(Simulation& sim, const std::vector<Feed>& feeds) {
-  Simulation again = from_onnx_qdq(to_onnx_qdq(sim));
+bool comes_back_bit_by_bit(Simulation& sim, const std::vector<Feed>& feeds,
+                           const QdqOptions& options = {}) {
+  Simulation again = from_onnx_qdq(to_onnx_qdq(sim, options));
   return std::all_of(feeds.begin(), feeds.end(), [&](const Feed& feed) {
     return sim.run(feed)[0].equal_bits(again.run(feed)[0]);
   });
@@ -91,7 +92,13 @@ TEST(FromOnnxQdq, GivesTheStepsOfBlocksThatAreMultiplesOfAChannelScale) {
   for (const std::string& name : sim.activation_names()) sim.quantizer(name)->set_enabled(false);
   const std::vector<Feed> feeds = samples(model, 2);
   calibrate(sim, feeds);
-  EXPECT_TRUE(comes_back_bit_by_bit(sim, feeds));
+  for (const bool multiples : {false, true}) {
+    for (const bool integers : {false, true}) {
+      EXPECT_TRUE(comes_back_bit_by_bit(sim, feeds,
+                                        {.integer_weights = integers, .lpbq_multiples = multiples}))
+          << multiples << integers;
+    }
+  }
 }
 
 TEST(FromOnnxQdq, FreezesWhatItReads) {
@@ -114,6 +121,14 @@ TEST(StripQdq, ReadsPackedWholeNumbers) {
   bytes[0] = 0x78;
   bytes[1] = 0x0F;
   EXPECT_EQ(graph::whole_numbers(codes), (std::vector<std::int64_t>{-8, 7, -1}));
+}
+
+TEST(StripQdq, ReadsFourWholeNumbersOfTwoBitsFromAByte) {
+  Tensor codes = Tensor::allocate(DataType::kInt2, {5});
+  auto* bytes = static_cast<unsigned char*>(codes.mutable_data());
+  bytes[0] = 0b01001110;
+  bytes[1] = 0b00000011;
+  EXPECT_EQ(graph::whole_numbers(codes), (std::vector<std::int64_t>{-2, -1, 0, 1, -1}));
 }
 
 }  // namespace

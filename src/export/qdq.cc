@@ -104,17 +104,51 @@ std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOption
                                                  .activation_sign = options.activation_sign});
 }
 
+// In ONNX Runtime 1.32 the fused product of 2-bit weights is wrong for other numbers of columns.
+constexpr std::int64_t kColumnsOfTwoBits = 4;
+
+// Which codes of 2 bits lie in a type of their own, and a sentence for each of the others.
+std::vector<ProfileNote> choose_two_bit_types(const graph::Graph& graph, bool wanted,
+                                              std::vector<FileEntry>& entries) {
+  std::vector<ProfileNote> notes;
+  for (FileEntry& entry : entries) {
+    if (!entry.format.is_integer() || entry.format.bitwidth > 2) continue;
+    const Tensor value = graph.static_value(graph.find(entry.name));
+    const bool computes =
+        !value.defined() || value.shape().size() != 2 ||
+        (value.shape()[0] % kColumnsOfTwoBits == 0 && value.shape()[1] % kColumnsOfTwoBits == 0);
+    entry.two_bit_type = wanted && computes;
+    if (entry.two_bit_type) continue;
+    notes.push_back(
+        {.tensor = entry.name,
+         .what = wanted ? "has codes of 2 bits that are stored in 4, because ONNX Runtime computes "
+                          "products with a 2-bit matrix wrongly unless its sides are multiples of 4"
+                        : "has codes of 2 bits that are stored in 4, because types of 2 bits need "
+                          "opset 25; two_bit_types asks for them"});
+  }
+  return notes;
+}
+
+std::vector<ProfileNote> fit_to_target(const Simulation& simulation, const QdqOptions& options,
+                                       std::vector<FileEntry>& entries) {
+  std::vector<ProfileNote> notes = exporting::apply_profile(options.profile, entries);
+  const std::vector<ProfileNote> storage =
+      choose_two_bit_types(simulation.engine().graph(), options.two_bit_types, entries);
+  notes.insert(notes.end(), storage.begin(), storage.end());
+  return notes;
+}
+
 }  // namespace
 
 std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOptions& options) {
   std::vector<FileEntry> entries = all_entries(simulation, options);
-  return exporting::apply_profile(options.profile, entries);
+  return fit_to_target(simulation, options, entries);
 }
 
 Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
   const graph::Graph& graph = simulation.engine().graph();
   std::vector<FileEntry> entries = all_entries(simulation, options);
-  for (const ProfileNote& note : exporting::apply_profile(options.profile, entries)) {
+  for (const ProfileNote& note : fit_to_target(simulation, options, entries)) {
     if (!note.refused) continue;
     throw Error(ErrorCode::kInvalidArgument, "export",
                 fmt::format("\"{}\" {}", note.tensor, note.what),
@@ -136,8 +170,8 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
     }
     opset = std::max(opset, exporting::required_opset(entry, info.type));
     const Tensor value = graph.static_value(id);
-    graph::QdqSite site =
-        exporting::qdq_site(entry, info.type, value.defined() ? value.shape() : Shape());
+    graph::QdqSite site = exporting::qdq_site(
+        entry, info.type, value.defined() ? value.shape() : Shape(), options.lpbq_multiples);
     site.tensor = id;
     site.readers = entry.readers;
     if (value.defined()) place_static(simulation, entry, value, options, site);

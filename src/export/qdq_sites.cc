@@ -17,8 +17,8 @@
 namespace bitsweep::exporting {
 namespace {
 
-// Writes whole numbers as elements of a type of up to 32 bits; two to a byte below 8 bits, the
-// first in the low half.
+// Writes whole numbers as elements of a type of up to 32 bits; below 8 bits several to a byte, the
+// first in the lowest bits.
 class IntegerWriter {
  public:
   IntegerWriter(DataType type, Shape shape)
@@ -30,8 +30,11 @@ class IntegerWriter {
 
   void put(std::size_t i, std::int64_t value) {
     const auto code = static_cast<std::uint32_t>(value);
-    if (bits_ == 4) {
-      bytes_[i / 2] = static_cast<std::uint8_t>(bytes_[i / 2] | ((code & 0xFU) << (i % 2 * 4)));
+    if (bits_ < 8) {
+      const std::size_t per_byte = 8 / bits_;
+      const std::uint32_t mask = (1U << bits_) - 1;
+      std::uint8_t& byte = bytes_[i / per_byte];
+      byte = static_cast<std::uint8_t>(byte | ((code & mask) << (i % per_byte * bits_)));
     } else {
       std::memcpy(bytes_ + i * bits_ / 8, &code, bits_ / 8);  // little-endian, as ONNX stores it
     }
@@ -107,6 +110,8 @@ DataType code_data_type(const FileEntry& entry) {
   if (entry.format.kind == Format::Kind::kFloat8E4M3FN) return DataType::kFloat8E4M3FN;
   if (entry.format.kind == Format::Kind::kFloat8E5M2) return DataType::kFloat8E5M2;
   const int bits = entry.format.bitwidth;
+  if (bits <= 2 && entry.two_bit_type)
+    return entry.signed_codes ? DataType::kInt2 : DataType::kUint2;
   if (bits <= 4) return entry.signed_codes ? DataType::kInt4 : DataType::kUint4;
   if (bits <= 8) return entry.signed_codes ? DataType::kInt8 : DataType::kUint8;
   if (bits <= 16) return entry.signed_codes ? DataType::kInt16 : DataType::kUint16;
@@ -121,13 +126,15 @@ std::int64_t required_opset(const FileEntry& entry, DataType type) {
   const bool blocks = entry.kind == EntryKind::kPerBlock || entry.kind == EntryKind::kLpbq;
   const bool plain =
       code == DataType::kInt8 || code == DataType::kUint8 || code == DataType::kInt32;
+  if (data_type_bits(code) == 2) return 25;
   if (blocks || (entry.format.is_integer() && !plain)) return 21;
   if (!entry.format.is_integer() || type != DataType::kFloat) return 19;
   if (entry.format.bitwidth < 8) return 13;  // Clip with inputs, on any float
   return entry.kind == EntryKind::kPerChannel ? 13 : 10;
 }
 
-graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape) {
+graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape,
+                        bool lpbq_multiples) {
   graph::QdqSite site;
   Shape scale_shape;
   std::vector<std::size_t> cells(entry.cells.size());
@@ -153,7 +160,7 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
     site.high = scale_tensor(type, {}, {entry.cells.front().max});
   }
   constexpr int kMostScaleBits = 15;  // the largest multiple is 2^scale_bits, in at most 16 bits
-  if (entry.kind == EntryKind::kLpbq && entry.scale_bits <= kMostScaleBits) {
+  if (lpbq_multiples && entry.kind == EntryKind::kLpbq && entry.scale_bits <= kMostScaleBits) {
     const LpbqScales parts = lpbq_scales(entry);
     std::vector<std::int64_t> multiples;
     for (const std::size_t cell : cells) multiples.push_back(parts.block[cell]);

@@ -15,7 +15,8 @@ DataType code_data_type(const FileEntry& entry);
 std::int64_t required_opset(const FileEntry& entry, DataType type);
 
 /// Scale, zero point and axes of an entry; `shape` is that of the tensor (used with several cells).
-graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape);
+graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape,
+                        bool lpbq_multiples);
 
 /// Codes of values that lie on the grid of the entry (others are rounded to it), in the type of the
 /// codes.

@@ -36,6 +36,24 @@ TEST(QdqSites, PacksTwoFourBitCodesIntoAByte) {
   EXPECT_EQ(bytes[1], 0x0F);
 }
 
+TEST(QdqSites, PacksFourTwoBitCodesIntoAByteWhereTheTypeIsAskedFor) {
+  FileEntry entry = int4_entry();
+  entry.format = Format::integer(2);
+  entry.cells = {{.min = -1.0, .max = 0.5, .delta = 0.5, .offset = -2.0}};
+  Tensor values = Tensor::allocate(DataType::kFloat, {5});
+  const float data[] = {-1.0F, -0.5F, 0.0F, 0.5F, -1.0F};
+  std::copy(std::begin(data), std::end(data), values.mutable_floats().begin());
+  EXPECT_EQ(exporting::codes_of(entry, values).type(), DataType::kInt4);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 21);
+  entry.two_bit_type = true;
+  const Tensor codes = exporting::codes_of(entry, values);
+  EXPECT_EQ(codes.type(), DataType::kInt2);
+  const auto* bytes = static_cast<const unsigned char*>(codes.data());
+  EXPECT_EQ(bytes[0], 0b01001110);
+  EXPECT_EQ(bytes[1], 0b00000010);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 25);
+}
+
 TEST(QdqSites, WritesTheBitsOfEightBitFloats) {
   FileEntry entry = int4_entry();
   entry.format = Format::parse("float8e4m3fn");
@@ -75,7 +93,7 @@ TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
   entry.cells.assign(4, entry.cells.front());
   const double deltas[] = {16 * 0.5, 3 * 0.5, 7 * 0.25, 16 * 0.25};
   for (std::size_t i = 0; i < 4; ++i) entry.cells[i].delta = deltas[i];
-  const graph::QdqSite site = exporting::qdq_site(entry, DataType::kFloat, {2, 4});
+  const graph::QdqSite site = exporting::qdq_site(entry, DataType::kFloat, {2, 4}, true);
   ASSERT_EQ(site.scale_multiples.shape(), (Shape{2, 2}));
   const auto* multiples = static_cast<const unsigned char*>(site.scale_multiples.data());
   EXPECT_EQ(multiples[0], 16);
@@ -87,7 +105,8 @@ TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
   EXPECT_EQ(site.scale.floats()[1], 0.25F);
   EXPECT_TRUE(site.exact_scale.empty());
   entry.scale_bits = 16;  // 65536 fits in no 16 bits
-  EXPECT_FALSE(exporting::qdq_site(entry, DataType::kFloat, {2, 4}).scale_multiples.defined());
+  EXPECT_FALSE(
+      exporting::qdq_site(entry, DataType::kFloat, {2, 4}, true).scale_multiples.defined());
 }
 
 TEST(ToOnnxQdq, KeepsTheNamesOfInputsAndOutputs) {

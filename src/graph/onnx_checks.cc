@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_set>
 
+#include "bitsweep/tensor.h"
 #include "graph/bodies.h"
 #include "graph/model_impl.h"
 
@@ -32,6 +34,9 @@ std::int64_t first_opset(std::int32_t type) {
     case onnx::TensorProto::INT4:
     case onnx::TensorProto::UINT4:
       return 21;
+    case static_cast<int>(DataType::kInt2):  // younger than the message's own names
+    case static_cast<int>(DataType::kUint2):
+      return 25;
     default:
       return 0;
   }
@@ -121,7 +126,8 @@ class Checker {
       if (first == 0) {
         add(fmt::format("node \"{}\" has codes of a type that it can't have", node.name()));
       } else {
-        need(first, "codes of type " + onnx::TensorProto::DataType_Name(zero->data_type()));
+        need(first, "codes of type " +
+                        std::string(data_type_name(static_cast<DataType>(zero->data_type()))));
       }
     }
     const onnx::TensorProto* value = initializer(node, 0);

@@ -44,7 +44,7 @@ struct OpsetStep {
 
 /// Oldest operator set whose steps are known, and newest.
 inline constexpr std::int64_t kOldestOpset = 7;
-inline constexpr std::int64_t kNewestOpset = 21;
+inline constexpr std::int64_t kNewestOpset = 25;  // from 22 on operators got types, no new meaning
 
 /// All steps between the two, ascending by operator set. Source: operator changelog of ONNX.
 std::span<const OpsetStep> opset_steps();

@@ -503,13 +503,22 @@ std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
       result[i] = static_cast<std::int64_t>(+value);  // promoted first: an int8 is no character
     }
   };
+  const auto unpack = [&](std::size_t bits, bool is_signed) {
+    const std::size_t per_byte = 8 / bits;
+    const int codes = 1 << bits;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const int code = bytes[i / per_byte] >> (i % per_byte * bits) & (codes - 1);
+      result[i] = is_signed && code >= codes / 2 ? code - codes : code;
+    }
+  };
   switch (tensor.type()) {
+    case DataType::kInt2:
+    case DataType::kUint2:
+      unpack(2, tensor.type() == DataType::kInt2);
+      break;
     case DataType::kInt4:
     case DataType::kUint4:
-      for (std::size_t i = 0; i < result.size(); ++i) {
-        const int half = bytes[i / 2] >> (i % 2 * 4) & 0xF;
-        result[i] = tensor.type() == DataType::kInt4 && half > 7 ? half - 16 : half;
-      }
+      unpack(4, tensor.type() == DataType::kInt4);
       break;
     case DataType::kInt8:
       read(std::int8_t{});

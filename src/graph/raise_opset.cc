@@ -50,7 +50,10 @@ class Raiser {
 // Smallest IR version that knows an operator set; from 4 on constants need not be graph inputs.
 // Source: table of versions of ONNX.
 std::int64_t ir_version_of(std::int64_t opset) {
-  return opset >= 21   ? 10
+  return opset >= 25   ? 13
+         : opset >= 24 ? 12
+         : opset >= 23 ? 11
+         : opset >= 21 ? 10
          : opset >= 19 ? 9
          : opset >= 15 ? 8
          : opset >= 12 ? 7

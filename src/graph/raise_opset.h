@@ -7,7 +7,7 @@
 
 namespace bitsweep::graph {
 
-/// Raises the default operator set of a model (7 or later) to `target` (at most 21), rewriting the
+/// Raises the default operator set of a model (7 or later) to `target` (at most 25), rewriting the
 /// operators that are said in another way there, those of bodies included: attributes that became
 /// inputs, Softmax over several axes, Upsample. IR version is raised along. Ranks that `facts`
 /// does not know are taken as unknown, types as float32.
