@@ -15,7 +15,8 @@ constexpr int kSmallestThreshold = 8;  // of kThresholds: tighter clipping is ne
 constexpr double kEmpty = 1e-12;       // stands for a bucket that the quantized form cannot reach
 
 // KL divergences between the histogram clipped to a range and its form on a grid, in which every
-// level spreads its mass evenly over the buckets that hold something.
+// level spreads its mass evenly over the buckets that hold something. What was clipped is missing
+// from that form: scaled up to a whole, a single bucket would match anything clipped into it.
 class Divergence {
  public:
   explicit Divergence(const Histogram& histogram) : buckets_(histogram.buckets) {
@@ -48,7 +49,6 @@ class Divergence {
       sum += change(begin, clipped_low) + change(end - 1, clipped_high);
     }
     // Minus the sum of p log q, level by level.
-    const double kept = masses_[end] - masses_[begin];
     const double inverse = 1.0 / delta;
     for (std::size_t i = begin; i < end;) {
       const double level = fast_floor(middles_[i] * inverse + 0.5);
@@ -58,8 +58,7 @@ class Divergence {
       double reference_mass = mass;
       if (i == begin) reference_mass += clipped_low;
       if (stop == end) reference_mass += clipped_high;
-      sum -=
-          reference_mass * std::log(std::max(mass / static_cast<double>(stop - i) / kept, kEmpty));
+      sum -= reference_mass * std::log(std::max(mass / static_cast<double>(stop - i), kEmpty));
       i = stop;
     }
     return sum;

@@ -235,6 +235,21 @@ TEST(Entropy, ClipsFarOutliersAtEightBits) {
   EXPECT_GT(e.max, 3.0);
 }
 
+TEST(Entropy, NeverClipsAllThatIsAwayFromZero) {
+  for (const int repeats : {1, 3}) {
+    for (const std::size_t num_zeros : {std::size_t{0}, std::size_t{2000}}) {
+      std::vector<float> values(num_zeros, 0.0F);
+      for (int i = 0; i < 64 * repeats; ++i)
+        values.push_back(std::sqrt(0.5F + 1.5F / 63.0F * static_cast<float>(i % 64)));
+      for (const int bitwidth : {4, 8}) {
+        const AffineEncoding e =
+            encode(growing(Scheme::kEntropy), {values}, {.bitwidth = bitwidth});
+        EXPECT_GT(e.max, 1.2) << repeats << " times, " << num_zeros << " zeros, " << bitwidth;
+      }
+    }
+  }
+}
+
 TEST(Entropy, KeepsTheWholeRangeWhereStepsAreFinerThanBuckets) {
   const std::vector<float> x = normal(1000, 13);
   const AffineOptions options = {.bitwidth = 16};
