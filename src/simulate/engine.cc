@@ -247,11 +247,7 @@ std::string Engine::span_key(Span span, const State& state, const std::vector<Te
   for (const int s : state) {
     key += std::to_string(s);
     // A baked weight depends on its encoding; a node gets its encoding with each run.
-    if (is_static_site(s)) {
-      const Quantizer& q = *quantizer(s);
-      key += "@" + std::to_string(reinterpret_cast<std::uintptr_t>(&q)) + "." +
-             std::to_string(q.version());
-    }
+    if (is_static_site(s)) key += "@" + std::to_string(quantizer(s)->version());
     key += ",";
   }
   key += "/";
@@ -278,6 +274,7 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
       (purpose == Purpose::kEvaluate ? "" : kObserveKey) +
           span_key(span, inside, outputs, threads) + std::to_string(static_cast<int>(optimization)),
       [&] {
+        SessionRecipe recipe;
         graph::SubgraphSpec spec;
         spec.nodes.assign(order_.nodes().begin() + span.begin, order_.nodes().begin() + span.end);
         spec.inputs = result.inputs;
@@ -288,19 +285,22 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
           const bool observed = purpose != Purpose::kEvaluate && observed_in_every_run(s);
           if (is_static_site(s) && !observed && purpose != Purpose::kObserveWithoutCopies) {
             spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
+            recipe.weight_grids.push_back(quantizer(s)->plan());
           } else {
             spec.quantizers.push_back({t, s, may_overwrite(t, span)});
             spec.state_input = true;
           }
         }
-        SessionOptions o = session_options(threads);
+        SessionOptions& o = recipe.options;
+        o = session_options(threads);
         for (const auto& [t, value] : spec.replaced) o.own_weight_bytes += value.size_bytes();
         o.optimization = optimization;
         if (o.optimization == Optimization::kFull) {
           spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
           spec.fuse_elementwise = purpose == Purpose::kEvaluate;  // nothing observes inside
         }
-        return SessionRecipe{graph::build_subgraph(graph_, spec), o};
+        recipe.piece = graph::build_subgraph(graph_, spec);
+        return recipe;
       });
   return result;
 }
@@ -319,7 +319,9 @@ Engine::PartSession Engine::suffix_session(const Suffix& suffix) {
     spec.outputs = suffix.outputs;
     spec.static_shapes = static_shapes_;
     spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
-    return SessionRecipe{graph::build_subgraph(graph_, spec), session_options(threads_per_run_)};
+    return SessionRecipe{.piece = graph::build_subgraph(graph_, spec),
+                         .options = session_options(threads_per_run_),
+                         .weight_grids = {}};
   });
   return result;
 }

@@ -145,6 +145,8 @@ class Engine {
   const Cuts& cuts() const { return cuts_; }
   std::size_t open_samples() const { return open_samples_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
+  /// Of the sessions that are kept.
+  std::size_t session_bytes() const { return sessions_.size_bytes(); }
 
   /// Float pass. Thread-safe, like evaluate().
   std::shared_ptr<Sample> open_sample(const Feed& feed);

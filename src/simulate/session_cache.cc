@@ -1,5 +1,6 @@
 #include "simulate/session_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bitsweep::simulate {
@@ -27,8 +28,12 @@ std::shared_ptr<const Session> SessionCache::get(const std::string& key, const B
   const std::lock_guard building(entry->building);
   if (entry->session == nullptr) {
     std::shared_ptr<const Session> session;
+    std::vector<std::weak_ptr<const FakeQuantPlan>> weight_grids;
     try {
-      session = make(build);
+      erase_outdated();
+      SessionRecipe recipe = build();
+      weight_grids = std::move(recipe.weight_grids);
+      session = make(std::move(recipe));
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (const auto it = entries_.find(key); it != entries_.end() && it->second == entry) {
@@ -39,6 +44,7 @@ std::shared_ptr<const Session> SessionCache::get(const std::string& key, const B
     }
     const std::lock_guard lock(mutex_);
     entry->session = session;
+    entry->weight_grids = std::move(weight_grids);
     if (const auto it = entries_.find(key); it != entries_.end() && it->second == entry) {
       size_ += session->size_bytes();
       evict_locked();
@@ -48,8 +54,7 @@ std::shared_ptr<const Session> SessionCache::get(const std::string& key, const B
   return entry->session;
 }
 
-std::shared_ptr<const Session> SessionCache::make(const Builder& build) {
-  SessionRecipe recipe = build();
+std::shared_ptr<const Session> SessionCache::make(SessionRecipe recipe) {
   // Measured: the runtime holds every weight about twice while it lays them out.
   const std::size_t need = 2 * Session::size_of(recipe.piece, recipe.options);
   const auto reserve = [&](bool begins) {
@@ -76,24 +81,33 @@ void SessionCache::evict_locked() {
     if (it == recent_.begin()) break;
     const auto found = entries_.find(*it);
     if (found->second->session == nullptr) continue;  // being built
-    size_ -= found->second->session->size_bytes();
-    entries_.erase(found);
-    it = recent_.erase(it);
+    ++it;
+    erase_locked(found);
   }
 }
 
-void SessionCache::erase_beginning_with(const std::string& key) {
+SessionCache::Entries::iterator SessionCache::erase_locked(Entries::iterator entry) {
+  size_ -= entry->second->session->size_bytes();
+  recent_.erase(entry->second->place);
+  return entries_.erase(entry);
+}
+
+void SessionCache::erase_if(const Wanted& wanted) {
   const std::lock_guard lock(mutex_);
-  for (auto it = entries_.lower_bound(key); it != entries_.end() && it->first.starts_with(key);) {
-    const Entry& entry = *it->second;
-    if (entry.session == nullptr) {  // being built
-      ++it;
-      continue;
-    }
-    size_ -= entry.session->size_bytes();
-    recent_.erase(entry.place);
-    it = entries_.erase(it);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const bool is_built = it->second->session != nullptr;
+    it = is_built && wanted(it->first, *it->second) ? erase_locked(it) : std::next(it);
   }
+}
+
+void SessionCache::erase_outdated() {
+  erase_if([](const std::string&, const Entry& entry) {
+    return std::ranges::any_of(entry.weight_grids, [](const auto& grid) { return grid.expired(); });
+  });
+}
+
+void SessionCache::erase_beginning_with(const std::string& key) {
+  erase_if([&](const std::string& present, const Entry&) { return present.starts_with(key); });
 }
 
 std::size_t SessionCache::size_bytes() const {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "bitsweep/error.h"
 #include "bitsweep/sequence.h"
 #include "graph/testing/model_builder.h"
+#include "simulate/engine.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep {
@@ -359,6 +362,45 @@ TEST(Simulation, ReuseGivesTheOutputsOfPlainRuns) {
       }
     }
   }
+}
+
+TEST(Simulation, CalibratingAgainAndAgainKeepsNoSessionOfEarlierEncodings) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 2);
+  std::set<std::size_t> sizes;
+  for (int i = 0; i < 5; ++i) {
+    calibrate(sim, feeds);
+    sim.run(feeds[0]);
+    sim.run_float(feeds[0]);
+    sizes.insert(sim.engine().session_bytes());
+  }
+  EXPECT_EQ(sizes.size(), 1U);
+}
+
+TEST(Simulation, ASnapshotKeepsTheSessionOfItsEncodingsForWhenTheyComeBack) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 2);
+  const auto calibrated_size = [&] {
+    calibrate(sim, feeds);
+    sim.run(feeds[0]);
+    return sim.engine().session_bytes();
+  };
+  const std::size_t alone = calibrated_size();
+  std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
+      before;
+  for (const std::string& tensor : sim.tensor_names()) {
+    std::shared_ptr<Quantizer> q = sim.quantizer(tensor);
+    before.emplace_back(q, q->snapshot());
+  }
+  const std::size_t both = calibrated_size();
+  EXPECT_GT(both, alone);
+  for (const auto& [quantizer, snapshot] : before) quantizer->restore(*snapshot);
+  sim.run(feeds[0]);
+  EXPECT_EQ(sim.engine().session_bytes(), both);
+  before.clear();
+  EXPECT_EQ(calibrated_size(), alone);
 }
 
 }  // namespace
