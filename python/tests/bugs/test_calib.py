@@ -213,4 +213,5 @@ def test_values_inside_the_network_that_are_not_finite_are_skipped_counted_and_n
     assert dict(sim.native.non_finite_counts()) == {"inverse": 1, "root": 1}
     for tensor, low, least, high in (("inverse", -1.1, 1.6, 2.1), ("root", 0, 1.2, 1.5)):
         (e,) = sim.qc_quantize_op_dict[tensor].get_encodings()
-        assert low <= e.min <= 0 and least < e.max < high, tensor
+        assert low <= e.min <= 0, tensor
+        assert least < e.max < high, tensor
