@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import onnxruntime as ort
 import pytest
@@ -50,6 +52,16 @@ def not_root() -> Callable[..., contextlib.AbstractContextManager[None]]:
             os.seteuid(before)
 
     return drop
+
+
+@pytest.fixture
+def read_only_folder() -> Iterator[Path]:
+    """A folder that everybody may read and, with `not_root`, nobody may write; its parents can be entered."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o555)
+        yield folder
+        folder.chmod(0o700)
 
 
 @pytest.fixture(params=sorted(models.ALL))

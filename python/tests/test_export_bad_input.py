@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -55,6 +56,20 @@ def test_a_full_disk_leaves_nothing_half_written(cnn, tmp_path, what):
     assert str(folder) in done.stdout
     assert [p.name for p in folder.iterdir()] == ["q.onnx"]
     assert (folder / "q.onnx").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize("what", ["export", "ALWAYS", "NEVER"])
+def test_a_folder_that_may_only_be_read_is_named(cnn_sim, read_only_folder, not_root, what):
+    if what == "export":
+        write = functools.partial(cnn_sim.export, read_only_folder, "m")
+    else:
+        qdq = bitsweep._core.to_onnx_qdq(cnn_sim.native)
+        how = bitsweep._core.ExternalData[what]
+        write = functools.partial(qdq.save, read_only_folder / "q.onnx", how)
+    with not_root(), pytest.raises(OSError, match=str(read_only_folder)) as caught:
+        write()
+    assert "Permission denied" in str(caught.value) or "is not writable" in str(caught.value)
+    assert not list(read_only_folder.iterdir())
 
 
 def test_a_folder_that_is_missing_or_a_file_is_named(cnn_sim, tmp_path):
@@ -182,11 +197,54 @@ DEQUANTIZE = node("DequantizeLinear", ["q", "s", "z"], ["d"], name="dequantize")
             ["y"],
             'its scale "m" is no constant',
         ),
+        (
+            [node("DequantizeLinear", ["k", "s", "z"], ["w"]),
+             node("QuantizeLinear", ["w", "t", "z"], ["q"], name="twice"),
+             node("DequantizeLinear", ["q", "t", "z"], ["v"]),
+             node("Add", ["x", "v"], ["y"])],
+            ["y"],
+            '"twice".*"w" is quantized already',
+        ),
+        (
+            [QUANTIZE, DEQUANTIZE,
+             node("QuantizeLinear", ["d", "t", "z"], ["p"], name="twice"),
+             node("DequantizeLinear", ["p", "t", "z"], ["y"])],
+            ["y"],
+            '"twice".*"d" is quantized already',
+        ),
     ],
 )  # fmt: skip
 def test_patterns_that_map_to_no_quantizer_are_named(nodes, outputs, message):
     with pytest.raises(bitsweep.Error, match=message) as caught:
         QuantizationSimModel.from_onnx_qdq(qdq(nodes, outputs))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scale", [0.0, -0.1, float("nan"), float("inf")])
+def test_scales_that_are_no_steps_are_named(scale):
+    model = qdq([QUANTIZE, DEQUANTIZE, node("Relu", ["d"], ["y"])], ["y"])
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float32(scale), "s"))
+    with pytest.raises(bitsweep.Error, match=r'a scale of "x" is .*finite scales above 0'):
+        QuantizationSimModel.from_onnx_qdq(model)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated")
+@pytest.mark.parametrize(
+    ("version", "change", "message"),
+    [
+        ("0.6.1", lambda d: d.pop("param_encodings"), '"param_encodings"'),
+        ("1.0.0", lambda d: d.pop("activation_encodings"), '"activation_encodings"'),
+        ("1.0.0", lambda d: d.update(param_encodings={}), '"param_encodings"'),
+        ("2.0.0", lambda d: d.pop("encodings"), '"encodings"'),
+        ("2.0.0", lambda d: d.update(encodings=[1]), 'without "name"'),
+    ],
+)
+def test_files_without_their_parts_are_refused(cnn, cnn_sim, tmp_path, version, change, message):
+    cnn_sim.export(tmp_path, "m", export_model=False, encoding_version=version)
+    document = json.loads((tmp_path / "m.encodings").read_text())
+    change(document)
+    with pytest.raises(bitsweep.Error, match=message) as caught:
+        load_encodings_to_sim(QuantizationSimModel(cnn.model), document, strict=False)
     assert "\n" not in str(caught.value)
 
 

@@ -1,5 +1,6 @@
 #include "bitsweep/encodings_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -58,7 +59,7 @@ void check_folder(const std::filesystem::path& folder) {
     throw Error(ErrorCode::kNotFound, "export",
                 fmt::format("there is no folder \"{}\"", folder.string()), "create it first");
   }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     throw Error(ErrorCode::kIo, "export",
                 fmt::format("the folder \"{}\" is not writable", folder.string()),
                 "choose a folder that you may write to");

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "base/testing/not_root.h"
 #include "bitsweep/error.h"
 #include "simulate/testing/nets.h"
 
@@ -70,6 +71,20 @@ TEST_F(EncodingsFile, LeavesNothingBehindWhenItFails) {
   std::filesystem::create_directory(folder_ / "out.onnx");
   EXPECT_THROW(export_simulation(sim, folder_, "out"), Error);
   EXPECT_EQ(num_files(), 1U);
+}
+
+TEST_F(EncodingsFile, IsNotWrittenIntoAFolderThatMayOnlyBeRead) {
+  const auto [name, model] = nets().front();
+  Simulation sim(model);
+  calibrate(sim, samples(model, 1));
+  std::filesystem::permissions(folder_, std::filesystem::perms(0555));
+  {
+    const bitsweep::testing::NotRoot not_root;
+    EXPECT_THAT([&] { export_simulation(sim, folder_, "out"); },
+                ::testing::ThrowsMessage<Error>(HasSubstr("\" is not writable")));
+  }
+  EXPECT_EQ(num_files(), 0U);
+  std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
 }
 
 TEST_F(EncodingsFile, StrictReadingListsDifferencesAndChangesNothing) {

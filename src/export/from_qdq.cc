@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -100,11 +101,17 @@ FileEntry entry_of(const graph::QdqReading& reading, int channel_axis, bool para
                             : 0.0;
   const Tensor scales = reading.scale.to_float();
   for (std::size_t i = 0; i < scales.floats().size(); ++i) {
+    const float scale = scales.floats()[i];
+    if (!std::isfinite(scale) || scale <= 0.0F) {
+      throw Error(ErrorCode::kInvalidModel, "from_onnx_qdq",
+                  fmt::format("a scale of \"{}\" is {}", reading.tensor, scale),
+                  "give it finite scales above 0");
+    }
     const std::size_t zero = reading.zero_points.size() == 1 ? 0 : i;
     const double offset = entry.format.is_integer()
                               ? -(static_cast<double>(reading.zero_points[zero]) + middle) + 0.0
                               : 0.0;
-    entry.cells.push_back({.delta = scales.floats()[i], .offset = offset});
+    entry.cells.push_back({.delta = scale, .offset = offset});
   }
   entry.symmetric =
       entry.signed_codes && entry.format.is_integer() && exporting::has_symmetric_offsets(entry);

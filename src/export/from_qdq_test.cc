@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +19,6 @@ using graph::testing::ModelBuilder;
 using simulate::testing::calibrate;
 using simulate::testing::nets;
 using simulate::testing::samples;
-using ::testing::HasSubstr;
 
 // Odd widths lie in the next wider type.
 constexpr std::array<std::pair<const char*, const char*>, 7> kFormats = {

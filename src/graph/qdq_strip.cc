@@ -177,6 +177,11 @@ class Stripper {
            });
   }
 
+  bool comes_from_pair(TensorId t) const {
+    const int producer = info(t).producer;
+    return producer >= 0 && is_linear(graph_.node(producer), "DequantizeLinear");
+  }
+
   void read_dequantize(const Node& node, int index) {
     if (makes_scales(node)) return;  // a part of LPBQ, read with its reader
     removed_[static_cast<std::size_t>(index)] = true;
@@ -194,6 +199,10 @@ class Stripper {
     if (producer < 0 || !is_linear(graph_.node(producer), "QuantizeLinear"))
       unmapped(node, fmt::format("nothing known quantizes its input \"{}\"", info(codes).name));
     const Node& quantize = graph_.node(producer);
+    if (comes_from_pair(quantize.inputs[0]))
+      unmapped(quantize, fmt::format("its input \"{}\" is quantized already, and a tensor has one "
+                                     "quantizer",
+                                     info(quantize.inputs[0]).name));
     if (!(parameters_of(quantize) == parameters))
       unmapped(node,
                fmt::format("its scale, zero point or axis is not that of \"{}\"", quantize.name));

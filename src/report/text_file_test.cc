@@ -8,6 +8,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/testing/not_root.h"
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class WriteTextFile : public testing::Test {
+class WriteTextFile : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(folder_); }
   void TearDown() override { fs::remove_all(folder_); }
@@ -94,9 +95,13 @@ TEST_F(WriteTextFile, SaysThatTheFolderIsAFile) {
 }
 
 TEST_F(WriteTextFile, SaysThatTheFolderMayNotBeWritten) {
-  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  const std::string message = message_of(folder_ / "a.json");
+  fs::permissions(folder_, fs::perms(0555));
+  std::string message;
+  {
+    const testing::NotRoot not_root;
+    message = message_of(folder_ / "a.json");
+  }
+  EXPECT_EQ(num_files(), 0);
   fs::permissions(folder_, fs::perms::owner_all);
   EXPECT_NE(message.find("Permission denied; choose a folder that you may write to"),
             std::string::npos)
