@@ -71,6 +71,12 @@ enum class BitOpsCounting {
 /// Source: spec of the reference, mixed precision section 5.
 double effective_bits(const Format& format);
 
+/// Where an operand of an operator takes its type from.
+struct CostOperand {
+  int group = -1;  ///< -1: in no group
+  bool is_parameter = false;
+};
+
 /// Bit operations = sum over products of MACs * bits of one operand * bits of the other.
 class BitOperations {
  public:
@@ -91,16 +97,12 @@ class BitOperations {
   const std::vector<std::pair<std::string, std::int64_t>>& macs() const { return macs_; }
 
  private:
-  struct Operand {
-    int group = -1;  // -1: in no group
-    bool is_parameter = false;
-  };
   struct Product {
     double macs = 0.0;
-    Operand first;
-    Operand second;
+    CostOperand first;
+    CostOperand second;
   };
-  double bits(const Operand& operand, const Candidate& of_group, const Candidate& start) const;
+  double bits(const CostOperand& operand, const Candidate& of_group, const Candidate& start) const;
 
   BitOpsCounting counting_;
   std::vector<Format> present_;  // parameter types now, by group: of choices without one
@@ -193,14 +195,16 @@ struct GreedyResult {
   std::vector<Candidate> baseline_by_group;
   std::vector<QuantizerGroup> groups;
   std::vector<GreedyEntry> entries;  ///< least harmful first; empty after an early end
-  std::vector<GreedyPoint> points;   ///< by position; only those that were measured
-  std::vector<Candidate> chosen;     ///< by group
+  /// By position; those that were measured, and those that come to the same as one of them.
+  std::vector<GreedyPoint> points;
+  std::vector<Candidate> chosen;  ///< by group
   /// Quantizers of groups, and those of them whose type is not the baseline candidate's.
   std::int64_t num_activations = 0;
   std::int64_t num_parameters = 0;
   std::int64_t num_flipped_activations = 0;
   std::int64_t num_flipped_parameters = 0;
   std::int64_t num_phase2_scores = 0;
+  int num_searched_points = 0;  ///< that the search looked at
   double phase1_s = 0.0;
   double phase2_s = 0.0;
 };

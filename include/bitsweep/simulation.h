@@ -130,10 +130,10 @@ class Simulation {
   std::vector<std::pair<std::string, std::int64_t>> non_finite_counts() const;
 
   /// Between begin and end, run() recognises samples by content and reuses the float pass of each:
-  /// a state then costs little more than what lies behind its first change. For metrics of the
-  /// user's own, which call run() themselves. `states`: the sets of tensors that will be enabled
-  /// together, so that the network is cut at the right places. `max_memory_bytes`: for sessions and
-  /// kept samples; 0: half of the machine's memory.
+  /// a state costs little more than what lies behind its first change, also for metrics of the
+  /// user's own. Models of no time run whole, in portable order. `states`: the sets of tensors that
+  /// will be enabled together, so that the network is cut at the right places. `max_memory_bytes`:
+  /// for sessions and kept samples; 0: half of the machine's memory.
   void begin_reuse(const std::vector<std::vector<std::string>>& states,
                    std::int64_t max_memory_bytes = 0);
   void end_reuse();

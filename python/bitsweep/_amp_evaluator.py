@@ -15,10 +15,6 @@ from bitsweep.quantsim import QuantizationSimModel
 
 __all__ = ["SearchEvaluator", "as_number"]
 
-# A run of a model below this is mostly the call itself. Nothing is saved by sharing float passes, but one element that
-# rounds to the next step, as sums in another order do, shows in the score.
-_SMALL_MACS = 1_000_000
-
 
 class SearchEvaluator:
     """Answers of the native search's questions; lists are kept nowhere.
@@ -76,9 +72,6 @@ class SearchEvaluator:
 
     def begin_states(self, tensors: list[list[str]]) -> None:
         """From now on samples that are run again share their float pass, unless the model is small."""
-        macs = sum(operator.macs for operator in self._sim.native.operators())
-        if 0 < macs < _SMALL_MACS:
-            return
         self._reuse = self._sim.session.reusing(tensors)
         self._reuse.__enter__()
 

@@ -164,7 +164,7 @@ class ResultsFolder:
                 ["Phase1 Time", result.phase1_s / 60.0],
                 ["Phase2 Time", result.phase2_s / 60.0],
                 ["final score", result.final_score],
-                ["phase2 eval count", len(result.points)],
+                ["phase2 eval count", result.num_searched_points],
                 ["percentage_act_quantizers_flipped", percent(flipped_acts, acts)],
                 ["percentage_param_quantizers_flipped", percent(flipped_params, params)],
                 [

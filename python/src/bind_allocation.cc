@@ -94,6 +94,7 @@ void bind_greedy_results(nb::module_& m) {
       .def_ro("num_flipped_activations", &GreedyResult::num_flipped_activations)
       .def_ro("num_flipped_parameters", &GreedyResult::num_flipped_parameters)
       .def_ro("num_phase2_scores", &GreedyResult::num_phase2_scores)
+      .def_ro("num_searched_points", &GreedyResult::num_searched_points)
       .def_ro("phase1_s", &GreedyResult::phase1_s)
       .def_ro("phase2_s", &GreedyResult::phase2_s);
 }

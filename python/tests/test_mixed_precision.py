@@ -310,16 +310,3 @@ def test_metrics_that_the_engine_knows_give_the_scores_of_the_session(case, floa
     assert native.keys() == plain.keys()
     # 16-bit scores lie near the rounding of float32.
     assert all(abs(native[k] - plain[k]) < 0.5 for k in native)
-
-
-def test_only_models_that_are_not_small_share_float_passes(case, tmp_path, monkeypatch):
-    shared = []
-    reusing = case.sim.session.reusing
-    monkeypatch.setattr(
-        case.sim.session, "reusing", lambda states: shared.append(states) or reusing(states)
-    )
-    case.choose(tmp_path, None)
-    assert not shared
-    monkeypatch.setattr("bitsweep._amp_evaluator._SMALL_MACS", 1)
-    case.choose(tmp_path, None)
-    assert shared

@@ -124,10 +124,11 @@ class Search {
     result_.phase1_s = seconds_since(phase1);
 
     const Clock::time_point phase2 = Clock::now();
-    ParetoWalk walk(
-        result_.entries, start, result_.baseline, cost,
-        [this](const std::vector<GroupChange>& changes) { run_.configure(changes); },
-        [this] { return run_.score_phase2(); });
+    ParetoWalk walk(result_.entries, start, result_.baseline, cost, run_.settings(),
+                    [this](const std::vector<GroupChange>& changes) {
+                      run_.configure(changes);
+                      return run_.score_phase2();
+                    });
     // Points were measured along the complete list only.
     if (num_known == result_.entries.size()) walk.take_known(known.points);
     walk.on_point([this](const std::vector<GreedyPoint>& p) { run_.evaluator().keep_points(p); });
@@ -135,6 +136,7 @@ class Search {
     if (options_.allowed_drop) target = result_.float_score - *options_.allowed_drop;
     const std::vector<GroupChange> chosen = walk.changes(walk.search(options_.search, target));
     result_.points = walk.points();
+    result_.num_searched_points = walk.num_searched();
     run_.evaluator().keep_points(result_.points);
     run_.configure(chosen);
     finish(chosen, run_.score_phase2());

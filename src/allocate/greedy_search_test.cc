@@ -6,6 +6,7 @@
 
 #include "bitsweep/allocation.h"
 #include "bitsweep/error.h"
+#include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep {
@@ -98,6 +99,23 @@ TEST(GreedySearch, WithoutALimitMeasuresEveryPointAndTakesTheLast) {
     for (std::size_t i = 1; i < r.entries.size(); ++i)
       EXPECT_GE(r.entries[i - 1].score, r.entries[i].score);
   }
+}
+
+TEST(GreedySearch, MeasuresChangesOfOneSharedQuantizerOnce) {
+  // The inputs of the Concat and its output share a quantizer, but are groups of their own.
+  graph::testing::ModelBuilder m;
+  m.input("x", {1, 3, 6, 6}).random("v", {4, 3, 1, 1}, 1).random("w", {4, 3, 1, 1}, 2);
+  m.node("a = Conv(x, v)").node("b = Conv(x, w)").node("y = Concat(a, b) {axis: 1}").output("y");
+  Simulation sim(m.model());
+  SqnrEvaluator evaluator(sim);
+  const GreedyResult r =
+      greedy_search(sim, {.candidates = {kA16W16, kA8W8}, .allowed_drop = {}}, evaluator);
+  ASSERT_EQ(sim.quantizer("a"), sim.quantizer("y"));
+  EXPECT_EQ(r.groups.size(), 4U);
+  EXPECT_EQ(r.points.size(), 4U);
+  EXPECT_EQ(r.num_searched_points, 4);
+  // The float model, two candidates, two different points, and the last check.
+  EXPECT_EQ(r.num_phase2_scores, 6);
 }
 
 TEST(GreedySearch, ChosenConfigurationStaysWithinTheAllowedDrop) {

@@ -26,6 +26,20 @@ void GroupSettings::set(const GroupChange& change) {
     simulation_.quantizer(t)->set_format(*change.candidate.parameter);
 }
 
+std::map<const Quantizer*, Format> GroupSettings::types_after(
+    const std::vector<GroupChange>& changes) const {
+  std::map<const Quantizer*, Format> types;
+  for (const auto& [g, candidate] : changes) {
+    const QuantizerGroup& group = groups_[static_cast<std::size_t>(g)];
+    for (const std::string& t : group.activations)
+      types[simulation_.quantizer(t).get()] = candidate.activation;
+    if (!candidate.parameter) continue;
+    for (const std::string& t : group.parameters)
+      types[simulation_.quantizer(t).get()] = *candidate.parameter;
+  }
+  return types;
+}
+
 void GroupSettings::enable(int group, bool on) {
   for (const std::string& t : tensors(group)) simulation_.quantizer(t)->set_enabled(on);
 }

@@ -39,6 +39,9 @@ class GroupSettings {
   int size() const { return static_cast<int>(groups_.size()); }
 
   void set(const GroupChange& change);
+  /// Types that changes, made in their order, give to all quantizers of groups; the last change of
+  /// a quantizer that several groups share counts.
+  std::map<const Quantizer*, Format> types_after(const std::vector<GroupChange>& changes) const;
   /// A quantizer that several groups share is switched by each of them.
   void enable(int group, bool on);
   void enable_all(bool on);

@@ -6,13 +6,13 @@ namespace bitsweep::allocate {
 
 ParetoWalk::ParetoWalk(const std::vector<GreedyEntry>& entries, std::vector<GroupChange> start,
                        Candidate start_candidate, const BitOperations& cost,
-                       std::function<void(const std::vector<GroupChange>&)> configure,
-                       std::function<double()> score)
+                       const GroupSettings& settings,
+                       std::function<double(const std::vector<GroupChange>&)> score)
     : entries_(entries),
       start_(std::move(start)),
       start_candidate_(start_candidate),
       cost_(cost),
-      configure_(std::move(configure)),
+      settings_(settings),
       score_(std::move(score)) {}
 
 void ParetoWalk::take_known(const std::vector<GreedyPoint>& points) {
@@ -33,11 +33,26 @@ std::vector<GroupChange> ParetoWalk::changes(int position) const {
 }
 
 double ParetoWalk::score(int position) {
+  searched_.insert(position);
   if (const auto it = points_.find(position); it != points_.end()) return it->second.score;
-  configure_(changes(position));
+  const double score = score_(changes(position));
+  add(position, score);
+  // Where groups share a quantizer, the second change is none: its point was measured, too.
+  for (int i = position - 1; i >= 0 && is_same(i, position); --i) add(i, score);
+  const int n = static_cast<int>(entries_.size());
+  for (int i = position + 1; i < n && is_same(i, position); ++i) add(i, score);
+  if (keep_) keep_(points());
+  return score;
+}
+
+bool ParetoWalk::is_same(int position, int other) const {
+  return settings_.types_after(changes(position)) == settings_.types_after(changes(other));
+}
+
+void ParetoWalk::add(int position, double score) {
   const GreedyEntry& last = entries_[static_cast<std::size_t>(position)];
   GreedyPoint point{
-      .position = position, .group = last.group, .candidate = last.candidate, .score = score_()};
+      .position = position, .group = last.group, .candidate = last.candidate, .score = score};
   std::vector<Candidate> by_group(start_.size(), start_candidate_);
   const double whole = cost_.total(by_group, start_candidate_);
   for (int i = 0; i <= position; ++i) {
@@ -47,8 +62,6 @@ double ParetoWalk::score(int position) {
   // A model without any product has nothing to save.
   if (whole > 0.0) point.relative_bit_ops = cost_.total(by_group, start_candidate_) / whole;
   points_[position] = point;
-  if (keep_) keep_(points());
-  return point.score;
 }
 
 int ParetoWalk::search(const std::string& name, std::optional<double> target) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "allocate/group_settings.h"
@@ -12,11 +13,11 @@ namespace bitsweep::allocate {
 /// The way down a list of changes: point i is the start with the entries 0 to i applied in order.
 class ParetoWalk {
  public:
-  /// `configure` sets changes and makes the model ready; `score` scores it.
+  /// `score` sets changes, makes the model ready and scores it; `settings` knows which of them come
+  /// to the same.
   ParetoWalk(const std::vector<GreedyEntry>& entries, std::vector<GroupChange> start,
-             Candidate start_candidate, const BitOperations& cost,
-             std::function<void(const std::vector<GroupChange>&)> configure,
-             std::function<double()> score);
+             Candidate start_candidate, const BitOperations& cost, const GroupSettings& settings,
+             std::function<double(const std::vector<GroupChange>&)> score);
 
   /// Points that need no run.
   void take_known(const std::vector<GreedyPoint>& points);
@@ -32,16 +33,22 @@ class ParetoWalk {
   /// The start with the entries 0 to position.
   std::vector<GroupChange> changes(int position) const;
   std::vector<GreedyPoint> points() const;  ///< measured ones, by position
+  /// How many points the search looked at.
+  int num_searched() const { return static_cast<int>(searched_.size()); }
 
  private:
+  void add(int position, double score);
+  bool is_same(int position, int other) const;
+
   const std::vector<GreedyEntry>& entries_;
   std::vector<GroupChange> start_;
   Candidate start_candidate_;
   const BitOperations& cost_;
-  std::function<void(const std::vector<GroupChange>&)> configure_;
-  std::function<double()> score_;
+  const GroupSettings& settings_;
+  std::function<double(const std::vector<GroupChange>&)> score_;
   std::function<void(const std::vector<GreedyPoint>&)> keep_;
   std::map<int, GreedyPoint> points_;
+  std::set<int> searched_;
 };
 
 }  // namespace bitsweep::allocate

@@ -111,6 +111,9 @@ class Engine {
 
   /// Runs the whole model with the state, threads inside the run.
   std::vector<Tensor> run(const State& state, const Feed& feed);
+  /// The same, adding up in the order that every machine has also where steps are coarse, unless
+  /// the options ask for speed.
+  std::vector<Tensor> run_portable(const State& state, const Feed& feed);
   /// The same for tensors inside the model, behind their quantizers; each must depend on the feed.
   std::vector<Tensor> run_tensors(const State& state, const Feed& feed,
                                   const std::vector<graph::TensorId>& tensors);
@@ -136,6 +139,8 @@ class Engine {
 
   /// Cost of nodes [begin, end) in units of one float pass.
   double cost(int begin, int end) const;
+  /// Estimated time of a float pass, as far as shapes are known.
+  double float_pass_ns() const { return float_pass_ns_; }
   /// Positions [first, last] where the state changes something; nullopt when nothing that it
   /// changes is ever read.
   std::optional<std::pair<int, int>> touched(const State& state) const;
@@ -191,6 +196,7 @@ class Engine {
   /// The last one, kept for the next run: putting it together takes as long as a small model runs.
   struct LastRun {
     State state;
+    Optimization optimization = Optimization::kFull;
     std::vector<std::uint64_t> versions;   ///< of the state's quantizers
     std::weak_ptr<const Session> session;  ///< the cache may drop it
     std::shared_ptr<const WholeRun> run;   ///< without its session
@@ -211,6 +217,7 @@ class Engine {
   bool is_static_site(int site) const;
   WholeRun make_whole_run(const State& state, const std::vector<graph::TensorId>& outputs,
                           Optimization optimization);
+  std::vector<Tensor> run(const State& state, const Feed& feed, Optimization optimization);
   std::vector<Tensor> run_whole(const WholeRun& run, const PartSession& session, const Feed& feed);
   bool quantizes_in(int site, Span span) const;
   bool may_overwrite(graph::TensorId t, Span span) const;

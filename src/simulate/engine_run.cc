@@ -26,13 +26,30 @@ std::vector<Tensor> Engine::run_whole(const WholeRun& run, const PartSession& se
 }
 
 std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
+  // Steps of up to 8 bits are so coarse that last bits hardly ever move a value. With nothing
+  // quantized this is the model itself: what a plain session of the runtime gives, to the last bit.
+  constexpr int kCoarseBits = 8;
+  const bool fine = std::any_of(state.begin(), state.end(), [&](int s) {
+    return !is_static_site(s) && quantizer(s)->format().bitwidth > kCoarseBits;
+  });
+  return fine ? run_portable(state, feed) : run(state, feed, Optimization::kFull);
+}
+
+std::vector<Tensor> Engine::run_portable(const State& state, const Feed& feed) {
+  const bool portable = options_.portable_runs && !state.empty();
+  return run(state, feed, portable ? Optimization::kPortable : Optimization::kFull);
+}
+
+std::vector<Tensor> Engine::run(const State& state, const Feed& feed, Optimization optimization) {
   std::vector<std::uint64_t> versions;
   versions.reserve(state.size());
   for (const int s : state) versions.push_back(quantizer(s)->version());
   LastRun last;
   {
     const std::lock_guard lock(last_run_mutex_);
-    if (last_run_.state == state && last_run_.versions == versions) last = last_run_;
+    if (last_run_.state == state && last_run_.optimization == optimization &&
+        last_run_.versions == versions)
+      last = last_run_;
   }
   PartSession session;
   session.session = last.session.lock();
@@ -40,19 +57,11 @@ std::vector<Tensor> Engine::run(const State& state, const Feed& feed) {
     session.inputs = last.run->session.inputs;
     session.outputs = last.run->session.outputs;
   } else {
-    // Steps of up to 8 bits are so coarse that last bits hardly ever move a value. With nothing
-    // quantized this is the model itself: what a plain session of the runtime gives, to the last
-    // bit.
-    constexpr int kCoarseBits = 8;
-    const bool portable =
-        options_.portable_runs && std::any_of(state.begin(), state.end(), [&](int s) {
-          return !is_static_site(s) && quantizer(s)->format().bitwidth > kCoarseBits;
-        });
-    WholeRun run = make_whole_run(state, distinct_outputs(),
-                                  portable ? Optimization::kPortable : Optimization::kFull);
+    WholeRun run = make_whole_run(state, distinct_outputs(), optimization);
     session = run.session;
     run.session.session.reset();
     last = {.state = state,
+            .optimization = optimization,
             .versions = std::move(versions),
             .session = session.session,
             .run = std::make_shared<const WholeRun>(std::move(run))};

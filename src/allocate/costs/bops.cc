@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <map>
 
+#include "allocate/costs/operands.h"
 #include "bitsweep/allocation.h"
 #include "graph/macs.h"
-#include "graph/placement/op_types.h"
 #include "simulate/engine.h"
 
 namespace bitsweep {
@@ -66,23 +65,7 @@ BitOperations::BitOperations(const Simulation& simulation,
     present_.push_back(has_parameters ? simulation.quantizer(group.parameters[0])->format()
                                       : Format{});
   }
-  std::map<std::string, Operand> holder;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    for (const std::string& t : groups[g].activations) holder[t] = {static_cast<int>(g), false};
-    for (const std::string& t : groups[g].parameters) holder[t] = {static_cast<int>(g), true};
-  }
-  // The group whose type an operand arrives in: that of the tensor, or of what it is moved from.
-  const auto operand = [&](graph::TensorId tensor) {
-    while (tensor != graph::kAbsent) {
-      const graph::TensorInfo& info = graph.tensor(tensor);
-      if (const auto it = holder.find(info.name); it != holder.end()) return it->second;
-      if (info.producer < 0 || !graph::passes_values_through(graph, graph.node(info.producer)))
-        break;
-      tensor = graph.node(info.producer).inputs.front();
-    }
-    return Operand{};
-  };
-
+  const allocate::Operands operands(graph, groups);
   for (const graph::Operator& op : engine.placement().operators) {
     std::int64_t macs = 0;
     Product product;
@@ -90,8 +73,8 @@ BitOperations::BitOperations(const Simulation& simulation,
       macs = reference_macs(graph, op);
       const graph::TensorId weight = weight_of(op);
       product.second.is_parameter = true;
-      if (weight != graph::kAbsent && operand(weight).is_parameter)
-        product.second = operand(weight);
+      if (weight != graph::kAbsent && operands.of(weight).is_parameter)
+        product.second = operands.of(weight);
       // Only an activation in the group of the weight decides about the operator.
       if (product.second.group >= 0 &&
           !groups[static_cast<std::size_t>(product.second.group)].activations.empty()) {
@@ -99,12 +82,12 @@ BitOperations::BitOperations(const Simulation& simulation,
       }
     } else {
       for (const int node : op.nodes) macs += graph::macs_of(graph, node);
-      if (!op.inputs.empty()) product.first = operand(op.inputs[0]);
+      if (!op.inputs.empty()) product.first = operands.of(op.inputs[0]);
       const graph::TensorId weight = weight_of(op);
       if (weight != graph::kAbsent) {
-        product.second = operand(weight);
+        product.second = operands.of(weight);
       } else if (op.inputs.size() > 1) {
-        product.second = operand(op.inputs[1]);
+        product.second = operands.of(op.inputs[1]);
       }
     }
     if (macs == 0) continue;
@@ -114,7 +97,7 @@ BitOperations::BitOperations(const Simulation& simulation,
   }
 }
 
-double BitOperations::bits(const Operand& operand, const Candidate& of_group,
+double BitOperations::bits(const CostOperand& operand, const Candidate& of_group,
                            const Candidate& start) const {
   const bool is_reference = counting_ == BitOpsCounting::kReference;
   if (operand.group < 0 && !is_reference) return kFloat32Bits * kFloatFactor;
@@ -129,42 +112,17 @@ double BitOperations::bits(const Operand& operand, const Candidate& of_group,
 CostTable BitOperations::table(
     const std::vector<std::vector<Candidate>>& choices,
     const std::function<double(const Format&, const Format&)>& value) const {
-  CostTable table{.name = "bops", .rows = {{}}, .pairs = {}};
-  CostTable::Row& row = table.rows[0];
-  for (const auto& list : choices) row.by_choice.emplace_back(list.size(), 0.0);
-  const auto type = [&](const Operand& operand, std::size_t choice) {
+  CostTable table = allocate::empty_table("bops", choices);
+  const auto type = [&](const CostOperand& operand, std::size_t choice) {
     if (operand.group < 0) return Format::parse("float32");
     const auto g = static_cast<std::size_t>(operand.group);
     const Candidate& c = choices[g][choice];
     return operand.is_parameter ? c.parameter.value_or(present_[g]) : c.activation;
   };
   for (const Product& p : products_) {
-    const int first = p.first.group;
-    const int second = p.second.group;
-    if (first < 0 && second < 0) {
-      row.constant += p.macs * value(type(p.first, 0), type(p.second, 0));
-    } else if (first < 0 || second < 0 || first == second) {
-      const auto g = static_cast<std::size_t>(std::max(first, second));
-      for (std::size_t c = 0; c < choices[g].size(); ++c)
-        row.by_choice[g][c] += p.macs * value(type(p.first, c), type(p.second, c));
-    } else {
-      const Operand& low = first < second ? p.first : p.second;
-      const Operand& high = first < second ? p.second : p.first;
-      auto pair = std::find_if(table.pairs.begin(), table.pairs.end(), [&](const auto& known) {
-        return known.first == low.group && known.second == high.group;
-      });
-      const std::size_t rows = choices[static_cast<std::size_t>(low.group)].size();
-      const std::size_t columns = choices[static_cast<std::size_t>(high.group)].size();
-      if (pair == table.pairs.end()) {
-        pair = table.pairs.insert(
-            pair, {low.group, high.group,
-                   std::vector<std::vector<double>>(rows, std::vector<double>(columns, 0.0))});
-      }
-      for (std::size_t i = 0; i < rows; ++i) {
-        for (std::size_t j = 0; j < columns; ++j)
-          pair->by_choices[i][j] += p.macs * value(type(low, i), type(high, j));
-      }
-    }
+    allocate::add_to_table(table, choices, p.first, p.second, [&](std::size_t a, std::size_t b) {
+      return p.macs * value(type(p.first, a), type(p.second, b));
+    });
   }
   return table;
 }
@@ -172,7 +130,7 @@ CostTable BitOperations::table(
 double BitOperations::total(const std::vector<Candidate>& by_group, const Candidate& start) const {
   double sum = 0.0;
   for (const Product& p : products_) {
-    const auto of = [&](const Operand& operand) -> const Candidate& {
+    const auto of = [&](const CostOperand& operand) -> const Candidate& {
       return operand.group < 0 ? start : by_group[static_cast<std::size_t>(operand.group)];
     };
     sum += p.macs * bits(p.first, of(p.first), start) * bits(p.second, of(p.second), start);
@@ -184,7 +142,7 @@ double BitOperations::reduction(int group, const Candidate& from, const Candidat
   double sum = 0.0;
   for (const Product& p : products_) {
     if (p.first.group != group && p.second.group != group) continue;
-    const auto of = [&](const Operand& operand) -> const Candidate& {
+    const auto of = [&](const CostOperand& operand) -> const Candidate& {
       return operand.group == group ? to : from;
     };
     sum += p.macs * (bits(p.first, from, from) * bits(p.second, from, from) -
