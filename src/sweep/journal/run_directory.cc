@@ -25,7 +25,10 @@ CREATE TABLE IF NOT EXISTS outputs(
 fs::path made(fs::path folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
-  if (!fs::is_directory(folder)) {
+  // In a folder that may not be entered even looking fails.
+  std::error_code unseen;
+  if (!fs::is_directory(folder, unseen)) {
+    if (!failure) failure = unseen;
     throw Error(ErrorCode::kIo, "run directory",
                 folder.string() + " cannot be made: " +
                     (failure ? failure.message() : std::string("it is a file")),

@@ -242,5 +242,13 @@ TEST_F(RunDirectory, FileInItsPlaceIsAnErrorWithTheReason) {
   EXPECT_THROW(run(wrong), Error);
 }
 
+TEST_F(RunDirectory, PathThatCannotEvenBeLookedAtIsAnErrorWithTheReason) {
+  // As in a folder that may not be entered, which does not stop root.
+  constexpr std::size_t kBeyondNames = 300;
+  SweepOptions wrong = options();
+  wrong.run_directory = folder_ / std::string(kBeyondNames, 'x');
+  EXPECT_THROW(run(wrong), Error);
+}
+
 }  // namespace
 }  // namespace bitsweep
