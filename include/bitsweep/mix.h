@@ -29,29 +29,47 @@ struct MixTarget {
 /// number, a value out of range.
 MixTarget parse_mix_target(std::string_view text);
 
+/// "W8A16": integers of weights and activations; "float": a group stays in float.
+/// @throws Error(kInvalidArgument).
+Candidate parse_mix_candidate(std::string_view text);
+/// The same the other way round; of other types candidate_text().
+std::string mix_candidate_text(const Candidate& candidate);
+
 /// Costs that a mix can be limited by, each with its meaning and unit.
 ///
 /// bops: bit operations (MACs * bits * bits, every product) as share of those of the dearest choice
-/// of each group. gbops: the same in units of 10^9. bytes: all weights, those without quantizer at
-/// their own width. share16: share of the MACs with an operand of 16 bits or more. peak: bytes of
-/// the activations that are alive at the same time, at worst.
+/// of each group, float32 left aside. gbops: the same in units of 10^9. bytes: all weights, those
+/// without quantizer at their own width. share16: share of the MACs with an operand of 16 bits or
+/// more. peak: bytes of the activations that are alive at the same time, at worst. latency:
+/// milliseconds by the caller's table; only there when MixOptions::latency_table is given.
 struct MixCostInfo {
   std::string name;
   std::string summary;
 };
 const std::vector<MixCostInfo>& mix_costs();
 
-/// Tables of all costs for these groups and choices, in order of mix_costs(). Shapes are those that
-/// calibration observed.
+/// Tables of all costs but latency for these groups and choices, in order of mix_costs(). Shapes
+/// are those that calibration observed.
 std::vector<CostTable> mix_cost_tables(const Simulation& simulation,
                                        const std::vector<QuantizerGroup>& groups,
                                        const std::vector<std::vector<Candidate>>& choices);
 
-/// What the simulation costs as it is set now, in order of mix_costs(); `bops` is 1.
+/// What the simulation costs as it is set now, in order of mix_costs() without latency; `bops` is
+/// 1.
 std::vector<double> present_costs(const Simulation& simulation);
 
+/// How good the chosen configuration is by another measure than the search's.
+struct MixCheck {
+  std::string name;
+  std::string unit;
+  double score = 0.0;
+  /// The same of the float model; absent for metrics that compare with it.
+  std::optional<double> float_score;
+};
+
 struct MixProgress {
-  std::string stage;  ///< "calibrate", "measure groups", "measure mixes", "check"
+  /// "calibrate", "measure groups", "measure mixes", "check", "final check"
+  std::string stage;
   std::int64_t done = 0;
   std::int64_t total = -1;  ///< -1: not known
 };
@@ -67,6 +85,15 @@ struct MixOptions {
   std::vector<std::vector<std::string>> same_format;
   /// Tensor and the candidate of its group.
   std::vector<std::pair<std::string, Candidate>> pinned;
+  /// CSV with the times of operators on the target, the cost "latency":
+  /// `operator,shape,weights,activations,ms`, "*" for any shape or type. Empty: no such cost.
+  std::filesystem::path latency_table;
+  /// Metrics of the chosen configuration on the test samples, with their labels where they need
+  /// some; see metrics().
+  std::vector<std::string> check_metrics;
+  /// The caller's own: name, and the score of the simulation as it is set. Called with everything
+  /// off, then with the chosen configuration.
+  std::vector<std::pair<std::string, std::function<double()>>> own_checks;
   /// Decide weights and activations of a group apart, where the target has kernels for every pair
   /// of types that comes from it.
   bool apart = false;
@@ -86,7 +113,7 @@ struct MixOptions {
 /// One configuration.
 struct MixPoint {
   std::vector<Candidate> by_group;
-  std::vector<double> costs;  ///< in order of mix_costs()
+  std::vector<double> costs;  ///< in order of mix_costs(); latency only with a table
   double predicted_db = 0.0;  ///< as of the last correction before it was measured
   double measured_db = 0.0;   ///< on the search samples
   /// On other samples: measured, moved to the prediction as far as the samples disagree about the
@@ -97,12 +124,15 @@ struct MixPoint {
 struct MixResult {
   std::vector<QuantizerGroup> groups;  ///< merged where quantizers are shared or same_format asks
   std::optional<MixPoint> chosen;
-  std::string infeasible;          ///< why nothing was chosen: "the minimum of bops is 0.52"
-  std::vector<MixPoint> frontier;  ///< cheapest first; dearer ones are expected to be better
-  std::optional<double> test_db;   ///< of the chosen configuration on samples that no step saw
-  std::optional<double> gap;       ///< of the last solve, by its bound: (loss - bound) / loss
-  bool optimal = false;            ///< that solve was proven optimal
-  bool agreed = false;             ///< predicted and measured agree within the tolerance
+  std::string infeasible;  ///< why nothing was chosen: "the minimum of bops is 0.52"
+  /// Cheapest first; dearer ones are expected to be better. May hold more points than asked for:
+  /// every configuration that was run and that none beats.
+  std::vector<MixPoint> frontier;
+  std::optional<double> test_db;  ///< of the chosen configuration on samples that no step saw
+  std::vector<MixCheck> checks;   ///< of the chosen configuration, as asked for
+  std::optional<double> gap;      ///< of the last solve, by its bound: (loss - bound) / loss
+  bool optimal = false;           ///< that solve was proven optimal
+  bool agreed = false;            ///< predicted and measured agree within the tolerance
   int rounds = 0;
   int num_measured = 0;            ///< configurations run for real
   std::int64_t num_run = 0;        ///< runs of a state on a sample

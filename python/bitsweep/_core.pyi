@@ -1161,6 +1161,9 @@ class GreedyResult:
     def num_phase2_scores(self) -> int: ...
 
     @property
+    def num_searched_points(self) -> int: ...
+
+    @property
     def phase1_s(self) -> float: ...
 
     @property
@@ -1197,6 +1200,21 @@ class MixPoint:
     @property
     def expected_db(self) -> float: ...
 
+class MixCheck:
+    """How good a chosen configuration is by another measure."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def unit(self) -> str: ...
+
+    @property
+    def score(self) -> float: ...
+
+    @property
+    def float_score(self) -> float | None: ...
+
 class MixResult:
     """Outcome of bitsweep.mix."""
 
@@ -1214,6 +1232,9 @@ class MixResult:
 
     @property
     def test_db(self) -> float | None: ...
+
+    @property
+    def checks(self) -> list[MixCheck]: ...
 
     @property
     def gap(self) -> float | None: ...
@@ -1242,7 +1263,12 @@ class MixResult:
     @property
     def elapsed_s(self) -> float: ...
 
-def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '') -> MixResult:
+def parse_mix_candidate(text: str) -> Candidate:
+    """Of W8A16 or float."""
+
+def mix_candidate_text(candidate: Candidate) -> str: ...
+
+def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '', latency_table: str = '', test_labels: object | None = None, check_metrics: Sequence[str] = [], own_checks: Sequence[tuple[str, object]] = []) -> MixResult:
     """Chooses the types of all groups; see bitsweep::mix."""
 
 def mix_costs() -> list[tuple[str, str]]:

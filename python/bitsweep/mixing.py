@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bitsweep import _core
+from bitsweep._amp_evaluator import as_number
 from bitsweep.common.defs import qtype
 from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, error
@@ -37,6 +39,9 @@ def mix(
     max_memory_bytes: int = 0,
     apart: bool = False,
     run_directory: str | os.PathLike[str] | None = None,
+    latency_table: str | os.PathLike[str] | None = None,
+    test_labels: Iterable[Any] | None = None,
+    check: str | Callable[[Any], Any] | Sequence[str | Callable[[Any], Any]] = (),
 ) -> _core.MixResult:
     """Chooses the types of all quantizer groups for a cost or a quality.
 
@@ -49,7 +54,7 @@ def mix(
     samples : iterable of dict
         What the search measures with; must allow going through again.
     candidates : list
-        ``"W8A16"``, or ``(parameter type, activation type)``.
+        ``"W8A16"``, ``"float"`` (a group stays in float), or ``(parameter type, activation type)``.
     targets : str or list of str
         ``"sqnr>=35"``, ``"bops<=0.6"``, ``"bytes<=12MB"``, ``"gbops<=4"``, ``"share16<=0.2"``, ``"peak<=4MB"``. With a
         quality the cost is minimised, else the quality maximised; none: only the frontier.
@@ -66,7 +71,8 @@ def mix(
     pinned : dict of str to candidate, optional
         Tensors whose groups keep a candidate.
     frontier_points : int
-        Points of the curve, each run for real; 0: no curve.
+        Points of the curve, each run for real; 0: no curve. The curve may hold more: every configuration that was run
+        and that none beats.
     tolerance_db : float
         Difference between predicted and measured quality that ends the search.
     num_threads : int
@@ -77,16 +83,27 @@ def mix(
         Decides weights and activations of a group apart, where the kernels allow it.
     run_directory : path, optional
         Keeps every run there: a killed mix continues, another budget or candidate costs only what is new.
+    latency_table : path, optional
+        CSV with the times of operators on the target, for the cost ``"latency"``: header
+        ``operator,shape,weights,activations,ms``, the shape of the output as in ``1x64x56x56``, types as in ``int8``,
+        ``*`` for any, ``-`` for no weights.
+    test_labels : iterable of ndarray, optional
+        The truth of `test`, one array for each sample.
+    check : str, callable, or a list of them
+        Further looks at the choice on data that the search did not see: names of metrics, computed on `test` (such as
+        ``"accuracy"`` with `test_labels`), or functions ``session -> number`` of your own.
 
     Returns
     -------
     MixResult
-        ``chosen`` (None with the reason in ``infeasible``), ``frontier``, ``test_db``, ``gap``.
+        ``chosen`` (None with the reason in ``infeasible``), ``frontier``, ``test_db``, ``checks`` (each with
+        ``name``, ``score`` and ``float_score``), ``gap``.
 
     Raises
     ------
     bitsweep.Error
-        For targets, candidates or tensors that make no sense.
+        For targets, candidates or tensors that make no sense. Whatever a function raises leaves the simulation as it
+        was, and what was measured stays in `run_directory`.
 
     Examples
     --------
@@ -94,6 +111,7 @@ def mix(
     >>> result.chosen.measured_db  # doctest: +SKIP
     """
     search = _source(samples)
+    checks = [check] if isinstance(check, str) or callable(check) else list(check)
     return _core.mix(
         sim.native,
         search if calibration is None else _source(calibration),
@@ -111,6 +129,10 @@ def mix(
         max_memory_bytes=max_memory_bytes,
         apart=apart,
         run_directory="" if run_directory is None else os.fspath(run_directory),
+        latency_table="" if latency_table is None else os.fspath(latency_table),
+        test_labels=None if test_labels is None else list(test_labels),
+        check_metrics=[c for c in checks if isinstance(c, str)],
+        own_checks=[_own_check(sim, c) for c in checks if not isinstance(c, str)],
     )
 
 
@@ -147,11 +169,20 @@ def _source(samples: Source) -> _core.SampleSource | Samples:
 
 def _candidate(value: str | tuple[qtype | str, qtype | str]) -> _core.Candidate:
     if isinstance(value, str):
-        weight, _, activation = value.upper().removeprefix("W").partition("A")
-        if not (value[:1] in "Ww" and weight.isdigit() and activation.isdigit()):
-            raise error(
-                InvalidArgumentError, "mix", f'"{value}" is no candidate', 'write such as "W8A16"'
-            )
-        return _core.Candidate(qtype.int(int(activation)).format, qtype.int(int(weight)).format)
+        return _core.parse_mix_candidate(value)
     parameter, activation_type = value
     return _core.Candidate(qtype.as_qtype(activation_type).format, qtype.as_qtype(parameter).format)
+
+
+def _own_check(
+    sim: QuantizationSimModel, function: Callable[[Any], Any]
+) -> tuple[str, Callable[[], float]]:
+    name = getattr(function, "__name__", type(function).__name__)
+    if not callable(function):
+        raise error(
+            InvalidArgumentError,
+            "mix",
+            f"check holds a {name}",
+            "pass names of metrics or functions of the session",
+        )
+    return name, lambda: as_number(function(sim.session), f'the check "{name}"')

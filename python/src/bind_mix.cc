@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
@@ -23,9 +24,9 @@ namespace {
 /// A native source, or any iterable that can be gone through again.
 class Source {
  public:
-  explicit Source(nb::object samples) {
+  explicit Source(nb::object samples, nb::object labels = nb::none()) {
     if (nb::try_cast(samples, source_)) return;
-    own_ = std::make_unique<PythonSamples>(std::move(samples));
+    own_ = std::make_unique<PythonSamples>(std::move(samples), std::move(labels));
     source_ = own_.get();
   }
   SampleSource& operator*() const { return *source_; }
@@ -42,7 +43,9 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
                   std::vector<std::vector<std::string>> same_format,
                   std::vector<std::pair<std::string, Candidate>> pinned, int frontier_points,
                   double tolerance_db, int num_threads, std::int64_t max_memory_bytes, bool apart,
-                  const std::string& run_directory) {
+                  const std::string& run_directory, const std::string& latency_table,
+                  nb::object test_labels, std::vector<std::string> check_metrics,
+                  const std::vector<std::pair<std::string, nb::object>>& own_checks) {
   MixOptions options;
   options.candidates = std::move(candidates);
   for (const std::string& target : targets) options.targets.push_back(parse_mix_target(target));
@@ -56,6 +59,14 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   options.max_memory_bytes = max_memory_bytes;
   options.apart = apart;
   options.run_directory = run_directory;
+  options.latency_table = latency_table;
+  options.check_metrics = std::move(check_metrics);
+  for (const auto& [name, function] : own_checks) {
+    options.own_checks.emplace_back(name, [&function] {
+      const nb::gil_scoped_acquire acquire;
+      return nb::cast<double>(function());
+    });
+  }
   options.progress = [](const MixProgress&) {
     const nb::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;  // Ctrl-C
@@ -63,7 +74,8 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   const Source calibration_source(std::move(calibration));
   const Source search_source(std::move(search));
   std::unique_ptr<Source> test_source;
-  if (!test.is_none()) test_source = std::make_unique<Source>(std::move(test));
+  if (!test.is_none())
+    test_source = std::make_unique<Source>(std::move(test), std::move(test_labels));
   try {
     const nb::gil_scoped_release release;
     return mix(simulation, *calibration_source, *search_source,
@@ -83,12 +95,18 @@ void bind_mix(nb::module_& m) {
       .def_ro("predicted_db", &MixPoint::predicted_db)
       .def_ro("measured_db", &MixPoint::measured_db)
       .def_ro("expected_db", &MixPoint::expected_db);
+  nb::class_<MixCheck>(m, "MixCheck", "How good a chosen configuration is by another measure.")
+      .def_ro("name", &MixCheck::name)
+      .def_ro("unit", &MixCheck::unit)
+      .def_ro("score", &MixCheck::score)
+      .def_ro("float_score", &MixCheck::float_score);
   nb::class_<MixResult>(m, "MixResult", "Outcome of bitsweep.mix.")
       .def_ro("groups", &MixResult::groups)
       .def_ro("chosen", &MixResult::chosen)
       .def_ro("infeasible", &MixResult::infeasible)
       .def_ro("frontier", &MixResult::frontier)
       .def_ro("test_db", &MixResult::test_db)
+      .def_ro("checks", &MixResult::checks)
       .def_ro("gap", &MixResult::gap)
       .def_ro("optimal", &MixResult::optimal)
       .def_ro("agreed", &MixResult::agreed)
@@ -98,12 +116,17 @@ void bind_mix(nb::module_& m) {
       .def_ro("num_kept", &MixResult::num_kept)
       .def_ro("notes", &MixResult::notes)
       .def_ro("elapsed_s", &MixResult::elapsed_s);
+  m.def("parse_mix_candidate", &parse_mix_candidate, "text"_a, "Of W8A16 or float.");
+  m.def("mix_candidate_text", &mix_candidate_text, "candidate"_a);
   m.def("mix", &run_mix, "simulation"_a, "calibration"_a, "search"_a, "test"_a.none(),
         "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,
         "same_format"_a = std::vector<std::vector<std::string>>(),
         "pinned"_a = std::vector<std::pair<std::string, Candidate>>(), "frontier_points"_a = 12,
         "tolerance_db"_a = 0.25, "num_threads"_a = 0, "max_memory_bytes"_a = 0, "apart"_a = false,
-        "run_directory"_a = "", "Chooses the types of all groups; see bitsweep::mix.");
+        "run_directory"_a = "", "latency_table"_a = "", "test_labels"_a = nb::none(),
+        "check_metrics"_a = std::vector<std::string>(),
+        "own_checks"_a = std::vector<std::pair<std::string, nb::object>>(),
+        "Chooses the types of all groups; see bitsweep::mix.");
   m.def(
       "mix_costs",
       [] {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any
 
 import numpy as np
 import onnx
@@ -17,6 +18,7 @@ import pytest
 
 import bitsweep
 import models
+from situations import build, node, normal
 
 CANDIDATES = ["W8A8", "W8A16", "W4A8"]
 
@@ -45,7 +47,8 @@ def test_budget_is_met_and_the_result_is_what_the_simulation_gives(sim, cnn):
     costs = [p.costs[0] for p in result.frontier]
     assert costs == sorted(costs)
     assert [name for name, _ in bitsweep.mix_costs()][:3] == ["bops", "gbops", "bytes"]
-    assert len(result.chosen.costs) == len(bitsweep.mix_costs())
+    # The latency needs a table.
+    assert len(result.chosen.costs) == len(bitsweep.mix_costs()) - 1
 
 
 def test_quality_with_two_limits_and_kinds_of_candidates(sim, cnn):
@@ -172,6 +175,173 @@ def test_predictions_are_those_that_the_search_uses_and_follow_what_was_measured
     assert of_cheap < corrected.losses([cheap])[0] <= 4 * of_cheap * (1 + 1e-9)
 
 
+def front(*level: Any) -> tuple[onnx.ModelProto, list[dict[str, np.ndarray]]]:
+    """A level of squares down to 1e-7: no grid of 16 bits holds them."""
+    model = build(
+        [
+            node("Mul", ["x", "x"], ["power"]),
+            node(*level),
+            node("MatMul", ["level", "w"], ["y"]),
+        ],
+        {"x": [1, 16]},
+        {"w": normal(16, 8)} | ({"tenth": np.float32(0.1)} if "tenth" in level[1] else {}),
+    )
+    rng = np.random.default_rng(3)
+    feeds = [{"x": np.float32(10.0 ** rng.uniform(-3.5, 0, (1, 16)))} for _ in range(6)]
+    return model, feeds
+
+
+@pytest.fixture
+def root_front():
+    return front("Pow", ["power", "tenth"], ["level"])
+
+
+def test_a_group_that_no_candidate_holds_is_named_and_float_solves_it():
+    model, feeds = front("Log", ["power"], ["level"])
+    sim = bitsweep.QuantizationSimModel(model)
+    # Small powers become zeros, and their logarithms infinite.
+    with pytest.raises(bitsweep.Error, match="add the candidate float") as error:
+        bitsweep.mix(sim, feeds, ["W8A8", "W16A16"], "sqnr>=30", frontier_points=0)
+    assert 'group of "power"' in str(error.value)
+    result = bitsweep.mix(sim, feeds, ["W8A8", "W16A16", "float"], "sqnr>=30", frontier_points=0)
+    assert result.chosen.measured_db >= 30
+
+
+def test_a_quality_out_of_reach_names_the_group_and_float_solves_it(root_front):
+    model, feeds = root_front
+    sim = bitsweep.QuantizationSimModel(model)
+    result = bitsweep.mix(sim, feeds, ["W8A8", "W16A16"], "sqnr>=40", frontier_points=0)
+    assert result.chosen is None
+    assert 'the group of "power" loses most' in result.infeasible
+    assert "add the candidate float" in result.infeasible
+
+    result = bitsweep.mix(sim, feeds, ["W8A8", "W16A16", "float"], "sqnr>=40", frontier_points=0)
+    assert result.chosen.measured_db >= 40
+    assert sqnr(sim, feeds) == pytest.approx(result.chosen.measured_db, abs=1e-6)
+    left = {
+        name: candidate.activation.name
+        for group, candidate in zip(result.groups, result.chosen.by_group, strict=True)
+        for name in group.activations
+    }
+    assert left["power"] == "float32"
+    assert "float32" not in left["level"]
+
+
+def test_a_mix_with_float_groups_is_written_and_read_back(root_front, tmp_path):
+    model, feeds = root_front
+    sim = bitsweep.QuantizationSimModel(model)
+    result = bitsweep.mix(sim, feeds, ["W8A8", "W16A16", "float"], "sqnr>=40", frontier_points=0)
+    onnx.save(sim.to_onnx_qdq(), tmp_path / "model.onnx")
+    session = ort.InferenceSession(tmp_path / "model.onnx", providers=["CPUExecutionProvider"])
+    for feed in feeds:
+        simulated = sim.session.run(None, feed)[0]
+        step = np.abs(simulated).max() / 100
+        np.testing.assert_allclose(session.run(None, feed)[0], simulated, atol=step)
+    bitsweep.save_policy(sim, result, tmp_path / "policy.json")
+    fresh = bitsweep.QuantizationSimModel(model)
+    bitsweep.apply_policy(fresh, tmp_path / "policy.json")
+    fresh.compute_encodings(feeds)
+    assert sqnr(fresh, feeds) == pytest.approx(result.chosen.measured_db, abs=1)
+
+
+def test_offering_float_does_not_change_what_a_share_of_bit_operations_means(sim, cnn):
+    plain = bitsweep.mix(sim, cnn.feeds, ["W8A8"], "bops<=1", frontier_points=0)
+    offered = bitsweep.mix(sim, cnn.feeds, ["W8A8", "float"], "bops<=1", frontier_points=0)
+    assert plain.chosen.costs[0] == pytest.approx(1.0)
+    assert offered.chosen.costs[0] <= 1 + 1e-8
+
+
+def test_limits_that_are_to_blame_are_named(sim, cnn):
+    result = bitsweep.mix(sim, cnn.feeds, CANDIDATES, ["sqnr>=25", "bops<=0.26"], frontier_points=0)
+    assert result.chosen is None
+    assert "within the limits" in result.infeasible
+
+
+def test_own_metric_and_known_ones_check_the_choice_on_other_data(sim, cnn):
+    def largest_output(session):
+        return max(float(np.abs(session.run(None, f)[0]).max()) for f in cnn.feeds)
+
+    result = bitsweep.mix(
+        sim,
+        cnn.feeds,
+        CANDIDATES,
+        "bops<=0.6",
+        test=cnn.feeds,
+        check=["mse", largest_output],
+        frontier_points=0,
+    )
+    mse, largest = result.checks
+    assert (mse.name, mse.float_score) == ("mse", None)
+    assert mse.score > 0
+    assert largest.name == "largest_output"
+    assert largest.score == pytest.approx(largest_output(sim.session))
+    exact = max(float(np.abs(sim.session.run_float(None, f)[0]).max()) for f in cnn.feeds)
+    assert largest.float_score == pytest.approx(exact)
+
+
+def test_accuracy_on_test_labels_is_told_for_both_models():
+    model = build([node("MatMul", ["x", "w"], ["y"])], {"x": [1, 16]}, {"w": normal(16, 8)})
+    rng = np.random.default_rng(4)
+    feeds = [{"x": rng.normal(size=(1, 16)).astype(np.float32)} for _ in range(8)]
+    sim = bitsweep.QuantizationSimModel(model)
+    labels = [sim.session.run_float(None, f)[0].argmax(-1) for f in feeds]
+    labels[0] = (labels[0] + 1) % 8
+    arguments = {"test": feeds, "check": "accuracy", "frontier_points": 0}
+    result = bitsweep.mix(sim, feeds, ["W8A8"], "bops<=1", test_labels=labels, **arguments)
+    assert result.checks[0].float_score == pytest.approx(7 / 8)
+    assert 0 <= result.checks[0].score <= 1
+    with pytest.raises(bitsweep.Error, match="the test samples have none"):
+        bitsweep.mix(sim, feeds, ["W8A8"], "bops<=1", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "words"),
+    [
+        (lambda session: "high", ValueError, "returned a str; return a number"),
+        (lambda session: None, RuntimeError, "returned a NoneType"),
+        (lambda session: float("nan"), ValueError, "gave NaN"),
+        (lambda session: {}["mine"], KeyError, "mine"),
+    ],
+)
+def test_a_check_that_fails_leaves_the_simulation_and_keeps_what_was_measured(
+    cnn, tmp_path, function, kind, words
+):
+    sim = bitsweep.QuantizationSimModel(cnn.model)
+    sim.compute_encodings(cnn.feeds)
+    before = {n: (str(q.precision()), str(q.encodings)) for n, q in sim.qc_quantize_op_dict.items()}
+    arguments = {"frontier_points": 0, "run_directory": tmp_path}
+    with pytest.raises(kind, match=words):
+        bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=0.6", check=function, **arguments)
+    after = {n: (str(q.precision()), str(q.encodings)) for n, q in sim.qc_quantize_op_dict.items()}
+    assert after == before
+    again = bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=0.6", **arguments)
+    assert again.num_run == 0
+
+
+def test_a_latency_table_is_a_cost(sim, cnn, tmp_path):
+    table = tmp_path / "target.csv"
+    rows = ["Conv,*,int8,int16,2", "Conv,*,int8,int8,1", "Conv,*,int4,*,0.75"]
+    table.write_text("operator,shape,weights,activations,ms\n" + "\n".join(rows))
+    result = bitsweep.mix(
+        sim,
+        cnn.feeds,
+        CANDIDATES,
+        "sqnr>=15",
+        cost="latency",
+        latency_table=table,
+        frontier_points=0,
+    )
+    convolutions = sum(n.op_type == "Conv" for n in cnn.model.graph.node)
+    assert [name for name, _ in bitsweep.mix_costs()][5] == "latency"
+    assert 0.75 * convolutions <= result.chosen.costs[5] <= 2 * convolutions
+    assert any("no rows for" in note for note in result.notes)
+    with pytest.raises(bitsweep.Error, match="has no table"):
+        bitsweep.mix(sim, cnn.feeds, CANDIDATES, "latency<=5", frontier_points=0)
+    table.write_text("operator,shape,weights,activations,ms\nConv,*,int8,int16,2")
+    with pytest.raises(bitsweep.Error, match="no row fits Conv"):
+        bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=1", latency_table=table)
+
+
 def test_a_killed_mix_continues(cnn, tmp_path):
     onnx.save(cnn.model, tmp_path / "model.onnx")
     (name,) = cnn.feeds[0]
@@ -198,3 +368,13 @@ def test_a_killed_mix_continues(cnn, tmp_path):
     assert continued.num_kept > 0
     assert continued.num_run < cold.num_run
     assert [p.measured_db for p in continued.frontier] == [p.measured_db for p in cold.frontier]
+
+
+def test_a_run_directory_that_cannot_be_written_is_named(sim, cnn, tmp_path, not_root):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=1", run_directory=tmp_path / "file")
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o555)
+    with not_root(), pytest.raises(OSError, match="run"):
+        bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=1", run_directory=folder)

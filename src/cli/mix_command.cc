@@ -4,12 +4,12 @@
 #include <cstdio>
 #include <memory>
 
-#include "bitsweep/data.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "mix_output.h"
+#include "mix_samples.h"
 #include "options.h"
 #include "sweep_output.h"
 #include "words.h"
@@ -19,13 +19,14 @@ namespace {
 
 struct Arguments {
   ModelArguments model;
-  DataArguments data;
-  std::string test_data;
+  MixDataArguments data;
   std::vector<std::string> candidates;
   std::vector<std::string> targets;
   std::string cost = "bops";
   std::vector<std::string> pinned;
   std::vector<std::string> same;
+  std::string latency_table;
+  std::vector<std::string> checks;
   bool all_kernels = false;
   bool apart = false;
   int frontier_points = 12;
@@ -35,28 +36,17 @@ struct Arguments {
   std::string output_folder;
 };
 
-// Without test data every fourth sample is kept for the final check.
-constexpr int kTestPeriod = 4;
-
-void note(const std::string& text) {
-  std::fflush(stdout);
-  fmt::print(stderr, "note: {}\n", text);
-}
-
-Candidate parse_candidate(const std::string& text) {
-  const Bits bits = parse_bits(text);
-  return {bits.activations, bits.parameters};
-}
-
 MixOptions mix_options(const Arguments& arguments) {
   MixOptions options;
   for (const std::string& text : arguments.candidates)
-    options.candidates.push_back(parse_candidate(text));
+    options.candidates.push_back(parse_mix_candidate(text));
   for (const std::string& text : arguments.targets)
     options.targets.push_back(parse_mix_target(text));
   options.cost = arguments.cost;
   options.ignore_kernels = arguments.all_kernels;
   options.apart = arguments.apart;
+  options.latency_table = arguments.latency_table;
+  options.check_metrics = arguments.checks;
   options.run_directory = arguments.output_folder;
   options.frontier_points = arguments.frontier_points;
   options.tolerance_db = arguments.tolerance_db;
@@ -68,7 +58,7 @@ MixOptions mix_options(const Arguments& arguments) {
       throw Error(ErrorCode::kInvalidArgument, "mix", "\"" + text + "\" pins nothing",
                   "write TENSOR=W8A16");
     }
-    options.pinned.emplace_back(text.substr(0, sign), parse_candidate(text.substr(sign + 1)));
+    options.pinned.emplace_back(text.substr(0, sign), parse_mix_candidate(text.substr(sign + 1)));
   }
   for (const std::string& text : arguments.same) {
     std::vector<std::string>& set = options.same_format.emplace_back();
@@ -88,36 +78,7 @@ int run_mix(const Arguments& arguments) {
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
-  const auto open = [&](const std::string& path, std::int64_t max_samples) {
-    return open_samples(path, model,
-                        {.max_samples = max_samples, .batch_size = arguments.data.batch_size});
-  };
-  const auto data = open(arguments.data.data, arguments.data.num_samples);
-  std::unique_ptr<SampleSource> search_part;
-  std::unique_ptr<SampleSource> test_part;
-  std::unique_ptr<DataSource> test_file;
-  SampleSource* search = data.get();
-  SampleSource* test = nullptr;
-  const auto second = open(arguments.data.data, arguments.data.num_samples);
-  if (!arguments.test_data.empty()) {
-    test_file = open(arguments.test_data, -1);
-    test = test_file.get();
-  } else if (data->size() < 0 || data->size() >= kTestPeriod) {
-    search_part = split_samples(*data, kTestPeriod, false);
-    test_part = split_samples(*second, kTestPeriod, true);
-    search = search_part.get();
-    test = test_part.get();
-    note("every fourth sample of --data is kept for the final check; give others with --test-data");
-  } else {
-    note("too few samples to keep some for a final check");
-  }
-  std::unique_ptr<DataSource> calibration_file;
-  SampleSource* calibration = search;
-  if (!arguments.data.calibration_data.empty()) {
-    calibration_file =
-        open(arguments.data.calibration_data, arguments.data.num_calibration_samples);
-    calibration = calibration_file.get();
-  }
+  const MixSamples samples(arguments.data, model);
   prepare_output_folder(arguments.output_folder);
 
   Simulation simulation(model, simulation_options);
@@ -135,7 +96,8 @@ int run_mix(const Arguments& arguments) {
     reporter.update(progress);
     return interrupted();
   };
-  const MixResult result = mix(simulation, *calibration, *search, test, options);
+  const MixResult result =
+      mix(simulation, *samples.calibration, *samples.search, samples.test, options);
   reporter.end();
   write_mix(arguments.output_folder, simulation, result, arguments.cost);
   fmt::print("{}", mix_text(result, arguments.cost));
@@ -159,11 +121,10 @@ void add_mix_command(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.add_to(command);
   arguments->data.add_to(command);
-  command->add_option("--test-data", arguments->test_data, "samples for the final check only")
-      ->type_name("PATH");
   command
       ->add_option("--candidates", arguments->candidates,
-                   "types of weights and activations to choose from, such as W8A8,W8A16,W4A8")
+                   "types of weights and activations to choose from, such as W8A8,W8A16,W4A8; "
+                   "\"float\" leaves a group in float")
       ->required()
       ->delimiter(',')
       ->type_name("WxAy,...");
@@ -179,6 +140,17 @@ void add_mix_command(CLI::App* app, Action* action) {
   command->add_option("--cost", arguments->cost, "what is minimised, and the axis of the curve")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
+  command
+      ->add_option("--latency-table", arguments->latency_table,
+                   "CSV with the times of operators, for the cost latency: "
+                   "operator,shape,weights,activations,ms")
+      ->type_name("FILE");
+  command
+      ->add_option("--check", arguments->checks,
+                   "a further metric of the choice on the test samples, such as accuracy with "
+                   "--labels; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("METRIC");
   command->add_option("--pin", arguments->pinned, "TENSOR=WxAy: its group keeps these types")
       ->type_name("TENSOR=WxAy");
   command->add_option("--same", arguments->same, "tensors whose groups get the same types")

@@ -22,10 +22,10 @@ std::size_t index_of(const std::string& cost) {
   return 0;
 }
 
-/// "int8/int8 x 12, int16/int8 x 3": how many groups have which types.
+/// "W8A8 x 12, W8A16 x 3": how many groups have which types.
 std::string types_text(const MixPoint& point) {
   std::map<std::string, int> counts;
-  for (const Candidate& c : point.by_group) ++counts[candidate_text(c)];
+  for (const Candidate& c : point.by_group) ++counts[mix_candidate_text(c)];
   std::string text;
   for (const auto& [name, count] : counts)
     text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", name, count);
@@ -34,7 +34,8 @@ std::string types_text(const MixPoint& point) {
 
 std::string csv(const MixResult& result) {
   std::string text = "measured_sqnr_db,predicted_sqnr_db,expected_sqnr_db";
-  for (const MixCostInfo& cost : mix_costs()) text += "," + cost.name;
+  for (std::size_t i = 0; i < result.frontier.front().costs.size(); ++i)
+    text += "," + mix_costs()[i].name;
   text += "\n";
   for (const MixPoint& point : result.frontier) {
     text += fmt::format("{},{},{}", point.measured_db, point.predicted_db, point.expected_db);
@@ -56,7 +57,7 @@ std::string json(const MixResult& result) {
       const QuantizerGroup& group = result.groups[g];
       const std::string& name =
           group.activations.empty() ? group.parameters.front() : group.activations.front();
-      row["groups"][name] = candidate_text(point.by_group[g]);
+      row["groups"][name] = mix_candidate_text(point.by_group[g]);
     }
     points.push_back(std::move(row));
   }
@@ -85,6 +86,8 @@ void write_mix(const fs::path& folder, const Simulation& simulation, const MixRe
                     {"measured", score_text(result.chosen->measured_db, "dB")}};
       if (result.test_db)
         page.facts.emplace_back("on test data", score_text(*result.test_db, "dB"));
+      for (const MixCheck& check : result.checks)
+        page.facts.emplace_back(check.name + " on test data", score_text(check.score, check.unit));
     }
     write_lines_page(page, folder / "frontier.html");
   }
@@ -113,6 +116,13 @@ std::string mix_text(const MixResult& result, const std::string& cost) {
       fmt::format("quality {} measured, {} predicted{}\n", score_text(point.measured_db, "dB"),
                   score_text(point.predicted_db, "dB"),
                   result.test_db ? ", " + score_text(*result.test_db, "dB") + " on test data" : "");
+  for (const MixCheck& check : result.checks) {
+    text += fmt::format(
+        "check   {} {} on test data{}\n", check.name, score_text(check.score, check.unit),
+        check.float_score
+            ? fmt::format(", {} of the float model", score_text(*check.float_score, check.unit))
+            : "");
+  }
   text += "costs   ";
   for (std::size_t i = 0; i < point.costs.size(); ++i)
     text += fmt::format("{}{} {:.6g}", i == 0 ? "" : ", ", mix_costs()[i].name, point.costs[i]);

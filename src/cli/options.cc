@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "bitsweep/data.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
 #include "words.h"
@@ -118,6 +120,16 @@ void DataArguments::add_to(CLI::App* command) {
       ->add_option("--labels", labels,
                    "the truth, for metrics that need it: array of the .npz file, or an .npy file")
       ->type_name("NAME|FILE");
+}
+
+Tensor read_labels(const std::string& labels, const std::string& data) {
+  namespace fs = std::filesystem;
+  if (fs::path(labels).extension() == ".npy") return read_npy(labels);
+  if (fs::path(data).extension() == ".npz") return read_npz(data, labels);
+  throw Error(ErrorCode::kInvalidArgument, "options",
+              "the labels " + labels + " are no .npy file, and " + data +
+                  " is no .npz file that could hold them",
+              "save the labels of all samples as one .npy file");
 }
 
 void SweepArguments::add_to(CLI::App* command) {

@@ -47,6 +47,10 @@ struct DataArguments {
   void add_to(CLI::App* command);
 };
 
+/// Labels of samples: an .npy file, or an array of the .npz file that holds the samples.
+/// @throws Error(kInvalidArgument) and what reading throws.
+Tensor read_labels(const std::string& labels, const std::string& data);
+
 /// What is measured and how the work is done.
 struct SweepArguments {
   std::string metric = "sqnr";

@@ -33,15 +33,6 @@ struct Arguments {
   }
 };
 
-Tensor read_labels(const DataArguments& data) {
-  if (fs::path(data.labels).extension() == ".npy") return read_npy(data.labels);
-  if (fs::path(data.data).extension() == ".npz") return read_npz(data.data, data.labels);
-  throw Error(
-      ErrorCode::kInvalidArgument, "options",
-      "--labels " + data.labels + " is no .npy file, and --data no .npz file that could hold it",
-      "save the labels of all samples as one .npy file");
-}
-
 std::string name_of(const std::string& path) {
   const fs::path normal = fs::path(path).lexically_normal();
   return (normal.has_filename() ? normal : normal.parent_path()).filename().string();
@@ -178,7 +169,8 @@ int run_sweep(const Arguments& arguments) {
   std::erase(unused, arguments.data.labels);
   require_labels(checked, arguments.data, unused);
   if (!arguments.data.labels.empty())
-    samples = with_labels(std::move(samples), read_labels(arguments.data));
+    samples =
+        with_labels(std::move(samples), read_labels(arguments.data.labels, arguments.data.data));
   const bool same_data = arguments.data.calibration_data.empty();
   const auto calibration_samples = open_calibration_data(arguments.data, model);
   prepare_output_folder(arguments.sweep.output_folder);

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cli_support import Run
+from cli_support import Run, two_input_net
 
 
 def test_mix_writes_policy_curve_and_a_model_that_runs(
@@ -65,6 +65,10 @@ def test_impossible_budget_says_the_minimum(run: Run, model: Path, data: Path) -
         (["--candidates", "W8A8", "--pin", "conv0.weight"], "pin"),
         (["--candidates", "W8A8", "--pin", "nobody=W8A8"], "nobody"),
         (["--candidates", "W8A8", "--cost", "euros"], "euros"),
+        (["--candidates", "W8A8", "--target", "latency<=5"], "has no table"),
+        (["--candidates", "W8A8", "--check", "beauty"], "beauty"),
+        (["--candidates", "W8A8", "--check", "accuracy"], "labels"),
+        (["--candidates", "W8A8", "--test-labels", "truth.npy"], "--test-data"),
     ],
 )
 def test_bad_input_exits_with_2_and_one_sentence(
@@ -123,3 +127,49 @@ def test_bad_policy_is_one_sentence(
     assert result.returncode != 0
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_latency_table_is_a_cost(run: Run, model: Path, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "target.csv").write_text(
+        "operator,shape,weights,activations,ms\nConv,*,int8,int16,2\nConv,*,int8,int8,1\n"
+    )
+    result = run("mix", model, "--data", data, "--candidates", "W8A8,W8A16", "--latency-table", "target.csv",
+                 "--target", "latency<=3", "--cost", "latency", "--points", "3", "-o", "out")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "latency 3" in result.stdout or "latency 2" in result.stdout
+    assert "no rows for" in result.stdout
+    assert json.loads((tmp_path / "out" / "policy.json").read_text())["costs"]["latency"] <= 3
+    header = (tmp_path / "out" / "frontier.csv").read_text().splitlines()[0]
+    assert header.endswith(",latency")
+    missing = run(
+        "mix",
+        model,
+        "--data",
+        data,
+        "--candidates",
+        "W8A8",
+        "--latency-table",
+        "nobody.csv",
+        "-o",
+        "out",
+    )
+    assert missing.returncode == 1
+    assert '"nobody.csv" cannot be read' in missing.stderr
+
+
+def test_labels_check_the_choice_on_samples_that_were_kept_apart(run: Run, tmp_path: Path) -> None:
+    onnx.save(two_input_net(), tmp_path / "two.onnx")
+    rng = np.random.default_rng(2)
+    arrays = {name: rng.normal(size=(8, 4)).astype(np.float32) for name in ("x", "mask")}
+    np.savez(tmp_path / "two.npz", **arrays, truth=np.arange(8) % 2)
+    result = run("mix", "two.onnx", "--data", "two.npz", "--candidates", "W8A8,float", "--target", "bops<=1",
+                 "--points", "0", "--labels", "truth", "--check", "accuracy", "--check", "mse",
+                 "-o", "out")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    checks = [line for line in result.stdout.splitlines() if line.startswith("check")]
+    assert re.fullmatch(r"check +accuracy \S+ on test data, \S+ of the float model", checks[0])
+    assert checks[1].startswith("check   mse")
+    assert set(json.loads((tmp_path / "out" / "policy.json").read_text())["checks"]) == {
+        "accuracy",
+        "mse",
+    }

@@ -15,6 +15,7 @@ using graph::TensorId;
 constexpr double kBitsPerByte = 8.0;
 constexpr double kGiga = 1e9;
 constexpr int kWideBits = 16;
+const Format kFloat32 = Format::parse("float32");
 
 double bits_of(const Format& format) { return static_cast<double>(format.bitwidth); }
 
@@ -135,13 +136,15 @@ CostTable scaled(CostTable table, const std::string& name, double factor) {
   return table;
 }
 
-/// The cost when every group takes its dearest choice. Bits raise every product, so the dearest of
-/// a group does not depend on the others.
+/// The cost when every group takes its dearest choice but float32, which is no type to save bits
+/// from: offering it must not change what a share means. Bits raise every product, so the dearest
+/// of a group does not depend on the others.
 double dearest(const CostTable& table, const std::vector<std::vector<Candidate>>& choices) {
   std::vector<int> x;
   for (const std::vector<Candidate>& list : choices) {
     int best = 0;
     const auto price = [](const Candidate& c) {
+      if (c.activation == kFloat32) return 0.0;
       return effective_bits(c.activation) * (c.parameter ? effective_bits(*c.parameter) : 1.0);
     };
     for (int c = 1; c < static_cast<int>(list.size()); ++c) {
@@ -157,11 +160,12 @@ double dearest(const CostTable& table, const std::vector<std::vector<Candidate>>
 
 const std::vector<MixCostInfo>& mix_costs() {
   static const std::vector<MixCostInfo> costs{
-      {"bops", "bit operations, as share of those of the dearest choices"},
+      {"bops", "bit operations, as share of those of the dearest choices but float32"},
       {"gbops", "bit operations, in units of 10^9"},
       {"bytes", "bytes of all weights"},
       {"share16", "share of the multiply-accumulates with an operand of 16 bits or more"},
-      {"peak", "bytes of activations alive at the same time"}};
+      {"peak", "bytes of activations alive at the same time"},
+      {"latency", "milliseconds by the latency table"}};
   return costs;
 }
 

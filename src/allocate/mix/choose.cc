@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "allocate/budget/configuration.h"
 #include "allocate/budget/descent.h"
+#include "allocate/mix/out_of_reach.h"
 #include "allocate/mix/quality.h"
 
 namespace bitsweep::allocate {
@@ -70,17 +70,9 @@ void try_neighbours(MixTask& task) {
   }
 }
 
-std::string best_quality(const WholeRuns& runs) {
-  double highest = -kMaxDb;
-  for (const WholeRun& run : runs.all()) highest = std::max(highest, run.measured.db);
-  char text[64];
-  std::snprintf(text, sizeof text, "the best measured quality is %.2f dB", highest);
-  return text;
-}
-
 }  // namespace
 
-MixChoice choose(MixTask& task) {
+MixChoice choose(MixTask& task, const MixGroups& groups) {
   MixChoice choice;
   const BudgetSolution top = least_loss(task.base(), task.limits(), task.without_bound());
   if (!top.feasible()) {
@@ -112,7 +104,7 @@ MixChoice choose(MixTask& task) {
   }
   try_neighbours(task);
   choice.run = task.best();
-  if (choice.run == nullptr) choice.infeasible = best_quality(task.runs());
+  if (choice.run == nullptr) choice.infeasible = why_out_of_reach(task, groups);
   return choice;
 }
 

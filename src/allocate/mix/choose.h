@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "allocate/mix/mix_groups.h"
 #include "allocate/mix/mix_task.h"
 
 namespace bitsweep::allocate {
@@ -16,6 +17,6 @@ struct MixChoice {
 
 /// Solves, runs the answer, corrects what was predicted wrong, and again, until prediction and
 /// measurement agree; then looks around the best one.
-MixChoice choose(MixTask& task);
+MixChoice choose(MixTask& task, const MixGroups& groups);
 
 }  // namespace bitsweep::allocate

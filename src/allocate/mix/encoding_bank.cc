@@ -24,12 +24,13 @@ void set_width(Quantizer& quantizer, const Format& format) {
 
 EncodingBank::EncodingBank(Simulation& simulation, const std::vector<QuantizerGroup>& groups,
                            std::vector<Candidate> candidates, SampleSource& samples,
-                           const Tick& tick)
+                           const Tick& tick, KeptRuns* kept)
     : simulation_(simulation),
       groups_(groups),
       candidates_(std::move(candidates)),
       samples_(samples),
-      start_(simulation) {
+      start_(simulation),
+      ranges_(simulation, kept, samples) {
   std::set<const Quantizer*> seen;
   const auto collect = [&](const std::vector<std::string>& names,
                            std::vector<std::shared_ptr<Quantizer>>& list) {
@@ -50,15 +51,11 @@ EncodingBank::EncodingBank(Simulation& simulation, const std::vector<QuantizerGr
   };
   std::stable_partition(order.begin(), order.end(), is_integer);
   try {
-    if (is_integer(order.front())) {
-      for (const auto& q : activations_)
-        set_width(*q, candidates_[static_cast<std::size_t>(order.front())].activation);
-    }
-    calibrate(tick);
     for (const auto& list : {activations_, parameters_}) {
       for (const auto& q : list) entries_[q.get()].resize(candidates_.size());
     }
     for (const int c : order) make_candidate(c, tick);
+    observe_shapes();
   } catch (...) {
     restore();
     throw;
@@ -117,14 +114,7 @@ void EncodingBank::make_candidate(int candidate, const Tick& tick) {
     q->clear_encoding();
   }
   simulation_.apply_exception_rules();
-  const auto lacks_range = [](const std::shared_ptr<Quantizer>& q) {
-    return q->enabled() && !q->initialized() && !q->has_statistics();
-  };
-  // A rule changed the format in a way that dropped what was observed.
-  if (std::any_of(activations_.begin(), activations_.end(), lacks_range)) calibrate(tick);
-  for (const auto& q : activations_) {
-    if (q->enabled() && !q->initialized()) q->compute_encoding();
-  }
+  compute_activations(tick);
   compute_parameters();
   simulate::adjust_weight_scales(simulation_.engine());
   for (auto& [quantizer, entries] : entries_) {
@@ -132,6 +122,29 @@ void EncodingBank::make_candidate(int candidate, const Tick& tick) {
     entries[static_cast<std::size_t>(candidate)] = {quantizer->format(), quantizer->symmetric(),
                                                     quantizer->snapshot()};
   }
+}
+
+void EncodingBank::compute_activations(const Tick& tick) {
+  if (ranges_.load(activations_)) return;
+  const auto lacks_range = [](const std::shared_ptr<Quantizer>& q) {
+    return q->enabled() && !q->initialized() && !q->has_statistics();
+  };
+  // Once for all widths, and again where a rule changed a format in a way that drops what was
+  // observed.
+  if (!calibrated_ || std::any_of(activations_.begin(), activations_.end(), lacks_range))
+    calibrate(tick);
+  calibrated_ = true;
+  for (const auto& q : activations_) {
+    if (q->enabled() && !q->initialized()) q->compute_encoding();
+  }
+  ranges_.keep(activations_);
+}
+
+void EncodingBank::observe_shapes() {
+  Feed feed;
+  samples_.rewind();
+  if (!simulation_.engine().shapes_known() && samples_.next(&feed))
+    simulation_.engine().observe_shapes(feed);
 }
 
 void EncodingBank::restore_group(std::size_t group, int candidate) {

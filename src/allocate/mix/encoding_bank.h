@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocate/group_settings.h"
+#include "allocate/mix/kept_ranges.h"
 #include "bitsweep/allocation.h"
 #include "bitsweep/quantizer.h"
 #include "bitsweep/sample_source.h"
@@ -20,9 +21,11 @@ using Tick = std::function<void(const char*, std::int64_t, std::int64_t)>;
 /// Activations are observed in front of float weights.
 class EncodingBank {
  public:
+  /// `kept`: where ranges of an earlier calibration are, and where these go; may be null.
   /// @throws Error(kInvalidData) without samples.
   EncodingBank(Simulation& simulation, const std::vector<QuantizerGroup>& groups,
-               std::vector<Candidate> candidates, SampleSource& samples, const Tick& tick);
+               std::vector<Candidate> candidates, SampleSource& samples, const Tick& tick,
+               KeptRuns* kept = nullptr);
 
   /// All groups in one candidate, for runs of single groups.
   void set_all(int candidate);
@@ -40,6 +43,10 @@ class EncodingBank {
 
   void calibrate(const Tick& tick);
   void make_candidate(int candidate, const Tick& tick);
+  /// What calibration would have shown.
+  void observe_shapes();
+  /// Encodings of the activations as they are set now.
+  void compute_activations(const Tick& tick);
   void compute_parameters();
   /// Encodings for quantizers that lost theirs to a rule.
   void complete();
@@ -50,6 +57,8 @@ class EncodingBank {
   std::vector<Candidate> candidates_;
   SampleSource& samples_;
   SavedSettings start_;
+  KeptRanges ranges_;
+  bool calibrated_ = false;
   std::vector<std::shared_ptr<Quantizer>> activations_;
   std::vector<std::shared_ptr<Quantizer>> parameters_;
   std::map<const Quantizer*, std::vector<Entry>> entries_;  // by candidate

@@ -22,12 +22,25 @@ std::vector<journal::Key> KeptRuns::keys_of(const Simulation& simulation,
   return keys;
 }
 
+std::optional<std::vector<double>> KeptRuns::look_up(const journal::Key& sample,
+                                                     const journal::Key& state,
+                                                     std::string_view what) const {
+  if (!is_open()) return std::nullopt;
+  return directory_->sums(sample, state, journal::key_of(what, {}, {}));
+}
+
+void KeptRuns::write_down(const journal::Key& sample, const journal::Key& state,
+                          std::string_view what, std::vector<double> numbers) {
+  if (!is_open()) return;
+  journal::NewAnswer answer;
+  answer.sums.emplace_back(journal::key_of(what, {}, {}), std::move(numbers));
+  directory_->put(sample, state, answer);
+}
+
 std::optional<std::vector<double>> KeptRuns::find(const journal::Key& sample,
                                                   const journal::Key& state,
                                                   std::string_view what) {
-  if (!is_open()) return std::nullopt;
-  std::optional<std::vector<double>> numbers =
-      directory_->sums(sample, state, journal::key_of(what, {}, {}));
+  std::optional<std::vector<double>> numbers = look_up(sample, state, what);
   if (numbers) ++num_found_;
   return numbers;
 }
@@ -35,10 +48,7 @@ std::optional<std::vector<double>> KeptRuns::find(const journal::Key& sample,
 void KeptRuns::keep(const journal::Key& sample, const journal::Key& state, std::string_view what,
                     std::vector<double> numbers) {
   ++num_run_;
-  if (!is_open()) return;
-  journal::NewAnswer answer;
-  answer.sums.emplace_back(journal::key_of(what, {}, {}), std::move(numbers));
-  directory_->put(sample, state, answer);
+  write_down(sample, state, what, std::move(numbers));
 }
 
 std::vector<std::string> KeptRuns::notes() const {

@@ -34,6 +34,12 @@ class KeptRuns {
   void keep(const journal::Key& sample, const journal::Key& state, std::string_view what,
             std::vector<double> numbers);
 
+  /// The same for what is no run: it is not counted.
+  std::optional<std::vector<double>> look_up(const journal::Key& sample, const journal::Key& state,
+                                             std::string_view what) const;
+  void write_down(const journal::Key& sample, const journal::Key& state, std::string_view what,
+                  std::vector<double> numbers);
+
   std::int64_t num_found() const { return num_found_; }
   std::int64_t num_run() const { return num_run_; }
   std::vector<std::string> notes() const;

@@ -6,6 +6,7 @@
 #include "allocate/mix/choose.h"
 #include "allocate/mix/curve.h"
 #include "allocate/mix/encoding_bank.h"
+#include "allocate/mix/final_check.h"
 #include "allocate/mix/kept_runs.h"
 #include "allocate/mix/mix_groups.h"
 #include "allocate/mix/mix_problem.h"
@@ -49,12 +50,12 @@ void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
 }
 
 MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::MixGroups& groups,
-                   SampleSource* test, const allocate::Tick& tick) {
+                   Simulation& simulation, SampleSource* test, const allocate::Tick& tick) {
   MixResult result;
   const MixOptions& options = task.options();
   const WholeRun* chosen = nullptr;
   if (!options.targets.empty()) {
-    const allocate::MixChoice choice = allocate::choose(task);
+    const allocate::MixChoice choice = allocate::choose(task, groups);
     result.infeasible = choice.infeasible;
     result.agreed = choice.agreed;
     result.rounds = choice.rounds;
@@ -71,6 +72,7 @@ MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::Mix
     result.chosen = point_of(*chosen, task, groups);
     runs.set(chosen->measured.choices);
     if (test != nullptr) result.test_db = runs.score(*test);
+    result.checks = allocate::final_checks(simulation, test, options, tick);
   }
   return result;
 }
@@ -81,9 +83,12 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
               SampleSource* test, const MixOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const allocate::Tick tick = allocate::tick_of(options);
+  allocate::require_costs(options);
+  allocate::require_checks(test, options);
   allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
   allocate::KeptRuns kept(options.run_directory);
-  allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick);
+  allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
+                              &kept);
   try {
     std::vector<std::string> notes;
     allocate::WholeRuns runs(simulation, bank, groups, kept, search, tick);
@@ -91,7 +96,7 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
         options,
         allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick, &notes),
         runs);
-    MixResult result = run_task(task, runs, groups, test, tick);
+    MixResult result = run_task(task, runs, groups, simulation, test, tick);
     result.notes = std::move(notes);
     result.num_kept = kept.num_found();
     result.num_run = kept.num_run();

@@ -47,7 +47,7 @@ void check_candidates(const std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (candidates[i] == candidates[j])
-        reject("the candidate " + candidate_text(candidates[i]) + " is given twice",
+        reject("the candidate " + mix_candidate_text(candidates[i]) + " is given twice",
                "name it once");
     }
   }
@@ -151,7 +151,7 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
       allowed[p][c] = allowed[p][c] && is_it;
     }
     if (!is_known)
-      reject("\"" + tensor + "\" cannot be pinned to " + candidate_text(candidate),
+      reject("\"" + tensor + "\" cannot be pinned to " + mix_candidate_text(candidate),
              "pin it to a candidate that is given and that its kernels support");
   }
   for (std::size_t g = 0; g < result.groups.size(); ++g) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "allocate/costs/latency.h"
 #include "allocate/mix/group_losses.h"
 #include "bitsweep/error.h"
 
@@ -60,14 +61,15 @@ std::vector<double> without(const std::vector<double>& square, std::size_t size,
 /// Choices with NaN or infinite outputs leave the groups, each with a note.
 /// @throws Error(kInvalidData) when that leaves a group with nothing.
 void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>* notes) {
+  const auto group_text = [&](std::size_t g) {
+    const QuantizerGroup& names = groups.groups[g];
+    return "the group of \"" +
+           (names.activations.empty() ? names.parameters : names.activations).front() + "\"";
+  };
   for (const auto& [group, choice] : losses.not_finite) {
     const auto g = static_cast<std::size_t>(group);
-    const QuantizerGroup& names = groups.groups[g];
-    const std::string& tensor =
-        (names.activations.empty() ? names.parameters : names.activations).front();
-    notes->push_back(candidate_text(groups.choices[g][static_cast<std::size_t>(choice)]) +
-                     " of the group of \"" + tensor +
-                     "\" gives NaN or infinite outputs and was left out");
+    notes->push_back(mix_candidate_text(groups.choices[g][static_cast<std::size_t>(choice)]) +
+                     " of " + group_text(g) + " gives NaN or infinite outputs and was left out");
   }
   // The last first, so that the positions of the others stay.
   for (auto gone = losses.not_finite.rbegin(); gone != losses.not_finite.rend(); ++gone) {
@@ -75,8 +77,8 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
     const auto c = static_cast<std::size_t>(gone->second);
     if (groups.choices[g].size() == 1) {
       throw Error(ErrorCode::kInvalidData, "mix",
-                  "every candidate gives NaN or infinite outputs: " + notes->back(),
-                  "switch its quantizers off, or add a candidate with more bits");
+                  "every candidate of " + group_text(g) + " gives NaN or infinite outputs",
+                  "add the candidate float, or one with more bits");
     }
     std::size_t at = c;
     std::size_t size = 0;
@@ -108,6 +110,10 @@ BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixG
   problem.interactions = std::move(losses.interactions);
   repair(problem, groups.choices);
   problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
+  if (!options.latency_table.empty()) {
+    problem.costs.push_back(
+        latency_cost(simulation, options.latency_table, groups.groups, groups.choices, notes));
+  }
   return problem;
 }
 
@@ -124,8 +130,9 @@ MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, Sample
                        const MixOptions& options) {
   const allocate::Tick tick = allocate::tick_of(options);
   allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
-  allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick);
   allocate::KeptRuns kept(options.run_directory);
+  allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
+                              &kept);
   std::vector<std::string> notes;
   MixProblem result;
   try {

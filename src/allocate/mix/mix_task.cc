@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "allocate/costs/latency.h"
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 
@@ -20,6 +21,21 @@ int cost_index(const std::string& name) {
 }
 
 }  // namespace
+
+void require_costs(const MixOptions& options) {
+  std::vector<std::string> names = {options.cost};
+  for (const MixTarget& target : options.targets) {
+    if (!target.at_least) names.push_back(target.name);
+  }
+  if (!options.latency_table.empty()) LatencyTable(options.latency_table);  // what is wrong in it
+  for (const std::string& name : names) {
+    cost_index(name);
+    if (name == "latency" && options.latency_table.empty()) {
+      throw Error(ErrorCode::kInvalidArgument, "mix", "the cost \"latency\" has no table",
+                  "give a CSV file with the times of operators");
+    }
+  }
+}
 
 MixTask::MixTask(const MixOptions& options, BudgetProblem base, WholeRuns& runs)
     : options_(options), base_(std::move(base)), runs_(runs), cost_(cost_index(options.cost)) {

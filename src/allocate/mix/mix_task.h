@@ -9,6 +9,9 @@
 
 namespace bitsweep::allocate {
 
+/// Whether all costs that a mix is asked about are known. @throws Error(kInvalidArgument).
+void require_costs(const MixOptions& options);
+
 /// The question of a mix, with what is known of its answer so far.
 class MixTask {
  public:

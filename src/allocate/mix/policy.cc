@@ -38,8 +38,9 @@ std::string mix_policy_json(const Simulation& simulation, const MixResult& resul
   json["measured_sqnr_db"] = result.chosen->measured_db;
   json["predicted_sqnr_db"] = result.chosen->predicted_db;
   if (result.test_db) json["test_sqnr_db"] = *result.test_db;
-  for (std::size_t i = 0; i < mix_costs().size(); ++i)
+  for (std::size_t i = 0; i < result.chosen->costs.size(); ++i)
     json["costs"][mix_costs()[i].name] = result.chosen->costs[i];
+  for (const MixCheck& check : result.checks) json["checks"][check.name] = check.score;
   json["groups"] = Json::array();
   for (std::size_t g = 0; g < result.groups.size(); ++g) {
     json["groups"].push_back({{"activations", result.groups[g].activations},

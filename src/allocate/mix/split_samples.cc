@@ -20,6 +20,7 @@ class Part : public SampleSource {
     source_.rewind();
     position_ = 0;
   }
+  Tensor labels() const override { return source_.labels(); }
   std::int64_t size() const override {
     if (source_.size() < 0) return -1;
     const std::int64_t held_out = source_.size() / period_;
