@@ -78,6 +78,13 @@ std::vector<Work> work_of(const simulate::Engine& engine,
   return list;
 }
 
+[[noreturn]] void reject_missing_row(const std::filesystem::path& file, const Work& work,
+                                     const std::string& weights, const std::string& activations) {
+  reject("no row fits " + work.op->type + " \"" + work.op->name + "\": shape " + work.shape +
+             ", weights " + weights + ", activations " + activations,
+         "add it to \"" + file.string() + "\", or a row with * for the shape");
+}
+
 }  // namespace
 
 LatencyTable::LatencyTable(const std::filesystem::path& file) {
@@ -175,14 +182,15 @@ CostTable latency_cost(const Simulation& simulation, const std::filesystem::path
       const std::optional<double> ms =
           latencies.find(work.op->type, work.shape, weights, activations);
       if (ms) return *ms;
-      reject("no row fits " + work.op->type + " \"" + work.op->name + "\": shape " + work.shape +
-                 ", weights " + weights + ", activations " + activations,
-             "add it to \"" + file.string() + "\", or a row with * for the shape");
+      reject_missing_row(file, work, weights, activations);
     });
   }
   if (!unknown.empty()) {
     std::string names;
-    for (const std::string& name : unknown) names += (names.empty() ? "" : ", ") + name;
+    for (const std::string& name : unknown) {
+      if (!names.empty()) names += ", ";
+      names += name;
+    }
     notes->push_back("the latency table has no rows for " + names + "; they count nothing");
   }
   return table;

@@ -51,7 +51,7 @@ std::string why_out_of_reach(MixTask& task, const MixGroups& groups) {
                        : std::string("no measured configuration is within the limits")) +
            "; without them " + db_text(best) + " was measured";
   }
-  const std::string measured = "the best measured quality is " + db_text(best);
+  std::string measured = "the best measured quality is " + db_text(best);
   const Worst worst = worst_group(task.base());
   const QuantizerGroup& group = groups.groups[worst.group];
   const Candidate& choice = groups.choices[worst.group][worst.choice];
