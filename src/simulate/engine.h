@@ -245,7 +245,6 @@ class Engine {
   bool is_stored_parameter(int site) const;
   Tensor value_of_site(int site) const;
   Purpose purpose_of_observing(const State& state) const;
-  Optimization optimization_of_observing(const State& state, Purpose purpose) const;
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();

@@ -11,14 +11,6 @@ namespace bitsweep::simulate {
 
 using graph::TensorId;
 
-namespace {
-
-// Estimated nanoseconds of a pass from which on optimizing a session costs less than it saves in
-// the first few samples.
-constexpr double kLongPassNs = 5e6;
-
-}  // namespace
-
 // Constants were observed before, from their value.
 bool Engine::observes(int site) const {
   return !is_static_site(site) && quantizer(site)->format().needs_encoding();
@@ -49,18 +41,6 @@ Engine::Purpose Engine::purpose_of_observing(const State& state) const {
   }
   return bytes > options_.calibration_copies_bytes ? Purpose::kObserveWithoutCopies
                                                    : Purpose::kObserve;
-}
-
-// A last bit that a fusion or a layout rounds in another way moves the lowest and the highest value
-// by no more than that. With histograms operators run one by one: where the reference's begins at
-// zero, the largest value lies exactly on the edge of a bucket, and moves the range by a bucket.
-// What quantizes weights in each run is to hold no copies of them.
-Optimization Engine::optimization_of_observing(const State& state, Purpose purpose) const {
-  const bool only_extremes = std::all_of(state.begin(), state.end(), [&](int s) {
-    return !observes(s) || quantizer(s)->scheme() == Scheme::kMinMax;
-  });
-  const bool pays = float_pass_ns_ > kLongPassNs && purpose == Purpose::kObserve;
-  return only_extremes && pays ? Optimization::kFull : Optimization::kNone;
 }
 
 int Engine::num_observers() const {
@@ -99,9 +79,12 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
   const Purpose purpose = purpose_of_observing(state);
-  // On one thread, since some reductions split their sums by threads.
-  const PartSession session =
-      span_session(whole, state, outputs, 1, optimization_of_observing(state, purpose), purpose);
+  // Operators one by one: then ranges are those of the reference to the last bit, and so are the
+  // outputs of deep networks, in which a range that differs in its last bit lets many values round
+  // to the next step. Where the reference's histogram begins at zero, the largest value lies
+  // exactly on the edge of a bucket, and would move the range by one. On one thread, since some
+  // reductions split their sums by threads. Weights need no copy either.
+  const PartSession session = span_session(whole, state, outputs, 1, Optimization::kNone, purpose);
   RunState run;
   run.sites.resize(quantizers_.size());
   run.divisors = divisors;
