@@ -297,7 +297,7 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
         o.optimization = optimization;
         if (o.optimization == Optimization::kFull) {
           spec.blocked = inputs_to_block(graph_, spec.inputs, spec.nodes);
-          spec.fuse_elementwise = purpose == Purpose::kEvaluate;  // nothing observes inside
+          spec.fuse_elementwise = true;
         }
         recipe.piece = graph::build_subgraph(graph_, spec);
         return recipe;

@@ -123,15 +123,25 @@ TEST(Engine, FusedArithmeticGivesTheBitsOfTheRuntimesOperators) {
   for (std::size_t i = 0; i < fused.size(); ++i) EXPECT_TRUE(fused[i].equal_bits(single[i])) << i;
 }
 
+// As of a feed whose only input "x" has the shape.
+void observe_shapes_of(Engine& engine, const Shape& shape) {
+  Feed feed;
+  feed.emplace("x", Tensor::allocate(DataType::kFloat, shape));
+  std::ranges::fill(feed.at("x").mutable_floats(), 0.5F);
+  engine.observe_shapes(feed);
+}
+
+std::vector<State> every_site_alone(const Engine& engine) {
+  std::vector<State> states;
+  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  return states;
+}
+
 TEST(Engine, LittleMemoryTakesSamplesInBlocksInsteadOfGivingUpCuts) {
   const Model model = residual_net(32);
   Engine engine(model, {});
-  Feed feed;
-  feed.emplace("x", Tensor::allocate(DataType::kFloat, {1, 32, 9, 9}));
-  std::ranges::fill(feed.at("x").mutable_floats(), 0.5F);
-  engine.observe_shapes(feed);
-  std::vector<State> states;
-  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  observe_shapes_of(engine, {1, 32, 9, 9});
+  const std::vector<State> states = every_site_alone(engine);
   const CutPlan plenty = plan_cuts(engine, states, {.num_samples = 100});
   const CutPlan little =
       plan_cuts(engine, states, {.num_samples = 100, .memory_bytes = std::int64_t{4} << 20});
@@ -155,12 +165,8 @@ TEST(Engine, ManySamplesNeedNoMoreSessionsThanAFew) {
     m.node("x" + std::to_string(i + 1) + " = Conv(" + from + ", w) {pads: [1, 1, 1, 1]}");
   }
   Engine engine(m.model(), {});
-  Feed feed;
-  feed.emplace("x", Tensor::allocate(DataType::kFloat, {1, 4, 16, 16}));
-  std::ranges::fill(feed.at("x").mutable_floats(), 0.5F);
-  engine.observe_shapes(feed);
-  std::vector<State> states;
-  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  observe_shapes_of(engine, {1, 4, 16, 16});
+  const std::vector<State> states = every_site_alone(engine);
   const CutPlan one = plan_cuts(engine, states, {.num_samples = 1});
   const CutPlan few = plan_cuts(engine, states, {.num_samples = 8});
   const CutPlan many = plan_cuts(engine, states, {.num_samples = 1000});
