@@ -241,7 +241,8 @@ class Engine {
   std::vector<graph::TensorId> distinct_outputs() const;
   RunState run_state(const State& state) const;
   void count(double cost);
-  bool observes(int site) const;
+  bool observes_activation(int site) const;
+  bool observes(int site) const;  ///< in each run of a calibration
   bool is_stored_parameter(int site) const;
   Tensor value_of_site(int site) const;
   Purpose purpose_of_observing(const State& state) const;

@@ -12,7 +12,7 @@ namespace bitsweep::simulate {
 using graph::TensorId;
 
 // Constants were observed before, from their value.
-bool Engine::observes(int site) const {
+bool Engine::observes_activation(int site) const {
   return !is_static_site(site) && quantizer(site)->format().needs_encoding();
 }
 
@@ -30,7 +30,11 @@ bool Engine::observed_in_every_run(int site) const {
       !q.format().needs_encoding())
     return false;
   const State tied = sites_of({&q});
-  return std::any_of(tied.begin(), tied.end(), [&](int s) { return observes(s); });
+  return std::any_of(tied.begin(), tied.end(), [&](int s) { return observes_activation(s); });
+}
+
+bool Engine::observes(int site) const {
+  return observes_activation(site) || observed_in_every_run(site);
 }
 
 // Quantized copies of all weights would double the memory of a large model.
@@ -65,7 +69,7 @@ void Engine::end_observation() { sessions_.erase_beginning_with(kObserveKey); }
 std::map<const Quantizer*, int> Engine::observed_sites() const {
   std::map<const Quantizer*, int> sites;
   for (const int s : enabled_state()) {
-    if (observes(s) || observed_in_every_run(s)) ++sites[quantizer(s).get()];
+    if (observes(s)) ++sites[quantizer(s).get()];
   }
   return sites;
 }
@@ -74,7 +78,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
                                     std::int64_t sample) {
   State state;
   for (const int s : enabled_state()) {
-    if (observes(s) || observed_in_every_run(s) || is_stored_parameter(s)) state.push_back(s);
+    if (observes(s) || is_stored_parameter(s)) state.push_back(s);
   }
   const Span whole{0, order_.size()};
   const std::vector<TensorId> outputs = distinct_outputs();
@@ -93,7 +97,7 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   bool has_nodes = false;
   for (const int s : state) {
     SiteAction& action = run.sites[static_cast<std::size_t>(s)];
-    if (observes(s) || observed_in_every_run(s)) {
+    if (observes(s)) {
       action.mode = SiteAction::Mode::kObserve;
       action.observer = quantizer(s).get();
     } else if (purpose == Purpose::kObserveWithoutCopies) {
