@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/allocation.h"
 #include "bitsweep/error.h"
 #include "graph/testing/model_builder.h"
@@ -32,8 +33,8 @@ std::string kernel(int activation, int parameter = 0) {
 /// x -> Conv(w) -> c -> Relu -> y, not fused: groups {c}, {x, w} and {y}.
 SupportedCandidates filter(const std::string& default_kernels, const std::string& op_types,
                            const std::vector<Candidate>& candidates, bool ignore = false) {
-  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-  const std::filesystem::path path = ::testing::TempDir() + test->name() + ".json";
+  const bitsweep::testing::OwnFolder folder;
+  const std::filesystem::path path = folder.path() / "rules.json";
   const std::string listed =
       default_kernels.empty() ? "" : R"(, "supported_kernels": [)" + default_kernels + "]";
   std::ofstream(path) << R"({"defaults": {"ops": {"is_output_quantized": "True"},

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/model.h"
 #include "data/byte_stream.h"
@@ -97,15 +98,6 @@ class MemoryStream final : public ByteStream {
 /// A folder of its own for each test.
 class FolderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) /
-              (std::string(test->test_suite_name()) + "." + test->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static std::string error_of(const std::function<void()>& action) {
     try {
       action();
@@ -115,7 +107,8 @@ class FolderTest : public ::testing::Test {
     return "no error";
   }
 
-  std::filesystem::path folder_;
+  const bitsweep::testing::OwnFolder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 }  // namespace bitsweep::data::testing

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
 #include "base/testing/not_root.h"
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "simulate/testing/nets.h"
 
@@ -20,16 +20,13 @@ using ::testing::HasSubstr;
 
 class EncodingsFile : public ::testing::Test {
  protected:
-  EncodingsFile() { std::filesystem::create_directories(folder_); }
-  ~EncodingsFile() override { std::filesystem::remove_all(folder_); }
-
   std::size_t num_files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder_), {}));
   }
 
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                  ("bitsweep_encodings_file_" + std::to_string(::getpid()));
+  const bitsweep::testing::OwnFolder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 TEST_F(EncodingsFile, OfEveryVersionGivesTheSameOutputsAfterReading) {

@@ -1,11 +1,11 @@
 // What a model over 2 GB goes through, at a limit so low that small networks do too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/qdq_export.h"
 #include "bitsweep/verify.h"
 #include "simulate/testing/nets.h"
@@ -22,20 +22,14 @@ constexpr SaveOptions kOutside = {.external_data = ExternalData::kAuto, .inline_
 
 class LargeModel : public ::testing::Test {
  protected:
-  LargeModel()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("bitsweep-large-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~LargeModel() override { std::filesystem::remove_all(folder_); }
-
   // Read by memory map, as every model with external data.
   Model mapped(const Model& model) const {
     model.save(folder_ / "m.onnx", kOutside);
     return Model::load(folder_ / "m.onnx");
   }
 
-  std::filesystem::path folder_;
+  const bitsweep::testing::OwnFolder own_;
+  const std::filesystem::path folder_ = own_.path();
 };
 
 TEST_F(LargeModel, CalibratesWithoutCopiesOfTheWeightsToTheSameEncodings) {

@@ -2,12 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/agreement.h"
@@ -61,11 +61,8 @@ void set_steps_of_one(Simulation& sim) {
 
 class Verify : public ::testing::Test {
  protected:
-  Verify() { std::filesystem::create_directories(folder_); }
-  ~Verify() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("bitsweep_verify_" + std::to_string(::getpid()));
+  const bitsweep::testing::OwnFolder own_;
+  const std::filesystem::path folder_ = own_.path();
   VerifyOptions quick_{.num_latency_runs = 1};
 };
 

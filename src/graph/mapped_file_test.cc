@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/own_folder.h"
+
 namespace bitsweep::graph {
 namespace {
 
@@ -23,11 +25,12 @@ std::size_t mapped_bytes() {
   return shared * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-std::filesystem::path file_of_sevens() {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("bitsweep-mapped-" + std::to_string(::getpid()));
+/// Mapped, and no longer in any folder.
+std::shared_ptr<const MappedFile> file_of_sevens() {
+  const bitsweep::testing::OwnFolder folder;
+  const std::filesystem::path path = folder.path() / "sevens";
   std::ofstream(path, std::ios::binary) << std::string(kBytes, '\7');
-  return path;
+  return MappedFile::open(path);
 }
 
 Tensor view(const std::shared_ptr<const MappedFile>& file, std::size_t first, std::size_t size) {
@@ -41,9 +44,7 @@ bool all_sevens(const Tensor& value) {
 }
 
 TEST(MappedFile, PagesThatAreGivenBackLeaveTheMemoryAndComeBackWithTheNextRead) {
-  const std::filesystem::path path = file_of_sevens();
-  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  std::filesystem::remove(path);
+  const std::shared_ptr<const MappedFile> file = file_of_sevens();
   const Tensor value = view(file, 0, kBytes);
   ASSERT_TRUE(all_sevens(value));
   const std::size_t before = mapped_bytes();
@@ -54,9 +55,7 @@ TEST(MappedFile, PagesThatAreGivenBackLeaveTheMemoryAndComeBackWithTheNextRead) 
 }
 
 TEST(MappedFile, OnlyPagesOfMappedFilesAreGivenBack) {
-  const std::filesystem::path path = file_of_sevens();
-  std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  std::filesystem::remove(path);
+  std::shared_ptr<const MappedFile> file = file_of_sevens();
   Tensor own = Tensor::allocate(DataType::kUint8, {static_cast<std::int64_t>(kBytes)});
   std::fill_n(static_cast<unsigned char*>(own.mutable_data()), kBytes,
               static_cast<unsigned char>(7));

@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <functional>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "graph/graph.h"
 #include "graph/testing/model_builder.h"
@@ -22,17 +22,8 @@ using graph::testing::ModelBuilder;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// A folder of its own for each test, removed afterwards.
 class ModelFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ =
-        fs::temp_directory_path() / ("bitsweep_" + std::to_string(::getpid()) + "_" + info->name());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, const std::string& bytes) const {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return folder_ / name;
@@ -49,7 +40,8 @@ class ModelFiles : public ::testing::Test {
     return names;
   }
 
-  fs::path folder_;
+  const bitsweep::testing::OwnFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 std::string error_of(const std::function<void()>& action, ErrorCode code) {

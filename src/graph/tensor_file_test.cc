@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "graph/tensor_proto.h"
 
@@ -13,9 +14,7 @@ namespace {
 class TensorFile : public ::testing::Test {
  protected:
   std::filesystem::path write(const std::string& bytes) const {
-    const std::filesystem::path path =
-        std::filesystem::path(::testing::TempDir()) /
-        (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + ".pb");
+    const std::filesystem::path path = folder_.path() / "tensor.pb";
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }
@@ -27,6 +26,8 @@ class TensorFile : public ::testing::Test {
     }
     return "no error";
   }
+
+  const bitsweep::testing::OwnFolder folder_;
 };
 
 TEST_F(TensorFile, GivesNameTypeShapeAndValues) {

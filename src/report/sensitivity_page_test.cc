@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-class WriteSensitivityPage : public testing::Test {
+class WriteSensitivityPage : public ::testing::Test {
  protected:
   std::string html(const SensitivityPage& page) {
     write_sensitivity_page(page, file_.path());

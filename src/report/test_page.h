@@ -1,27 +1,17 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "base/testing/own_folder.h"
 
 namespace bitsweep::report {
 
 /// For tests: the path of a page of its own, and what was written there. Removed at the end.
 class TestPage {
  public:
-  TestPage() {
-    static std::atomic<int> counter{0};
-    path_ = std::filesystem::temp_directory_path() / ("bitsweep_page_" + std::to_string(getpid()) +
-                                                      "_" + std::to_string(counter++) + ".html");
-  }
-  ~TestPage() { std::filesystem::remove(path_); }
-  TestPage(const TestPage&) = delete;
-  TestPage& operator=(const TestPage&) = delete;
-
   const std::filesystem::path& path() const { return path_; }
 
   std::string html() const {
@@ -38,7 +28,8 @@ class TestPage {
   }
 
  private:
-  std::filesystem::path path_;
+  const bitsweep::testing::OwnFolder folder_;
+  const std::filesystem::path path_ = folder_.path() / "page.html";
 };
 
 }  // namespace bitsweep::report

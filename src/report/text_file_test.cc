@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/testing/not_root.h"
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
 
@@ -19,9 +20,6 @@ namespace fs = std::filesystem;
 
 class WriteTextFile : public ::testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder_); }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static std::string read(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -41,8 +39,8 @@ class WriteTextFile : public ::testing::Test {
     return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
   }
 
-  const fs::path folder_ =
-      fs::temp_directory_path() / ("bitsweep_text_file_" + std::to_string(getpid()));
+  const bitsweep::testing::OwnFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 TEST_F(WriteTextFile, ReplacesTheFileAndLeavesNothingElse) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "graph/testing/model_builder.h"
 
@@ -33,7 +34,6 @@ class Latency : public ::testing::Test {
     choices_.assign(groups_.size(), {{Format::integer(16), Format::integer(8)},
                                      {Format::integer(8), Format::integer(8)}});
   }
-  ~Latency() override { std::filesystem::remove(file_); }
 
   CostTable table(const std::string& rows) {
     std::ofstream(file_) << rows;
@@ -56,7 +56,8 @@ class Latency : public ::testing::Test {
     return -1;
   }
 
-  std::filesystem::path file_ = std::filesystem::path(::testing::TempDir()) / "latency.csv";
+  const bitsweep::testing::OwnFolder folder_;
+  const std::filesystem::path file_ = folder_.path() / "latency.csv";
   Simulation sim_{model()};
   std::vector<QuantizerGroup> groups_ = quantizer_groups(sim_);
   std::vector<std::vector<Candidate>> choices_;

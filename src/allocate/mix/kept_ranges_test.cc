@@ -1,10 +1,10 @@
 #include "allocate/mix/kept_ranges.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/mix.h"
 #include "simulate/testing/nets.h"
 
@@ -17,9 +17,6 @@ using simulate::testing::VectorSource;
 
 class KeptRangesTest : public ::testing::Test {
  protected:
-  KeptRangesTest() { std::filesystem::remove_all(folder_); }
-  ~KeptRangesTest() override { std::filesystem::remove_all(folder_); }
-
   /// Samples that were run for calibration, and the encodings that are left.
   std::pair<int, std::vector<std::optional<Encoding>>> run(const std::vector<Candidate>& candidates,
                                                            std::uint64_t calibration_seed,
@@ -43,8 +40,8 @@ class KeptRangesTest : public ::testing::Test {
     return {calibrated, encodings};
   }
 
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("kept_ranges_" + std::to_string(::getpid()));
+  const bitsweep::testing::OwnFolder own_;
+  const std::filesystem::path folder_ = own_.path();
   const Candidate a8_{Format::integer(8), Format::integer(8)};
   const Candidate a16_{Format::integer(16), Format::integer(8)};
   const Candidate float_{Format::parse("float32"), Format::parse("float32")};

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 
 #include "allocate/mix/encoding_bank.h"
 #include "allocate/mix/mix_groups.h"
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/metric.h"
 #include "graph/testing/model_builder.h"
@@ -207,21 +207,11 @@ TEST(Mix, CancellingPutsEveryQuantizerBack) {
   }
 }
 
-struct TemporaryFolder {
-  TemporaryFolder() {
-    path = std::filesystem::path(::testing::TempDir()) /
-           ("bitsweep_mix_" + std::to_string(::getpid()));
-    std::filesystem::remove_all(path);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
-
 // Public report: runs with other targets shared a signature and took each other's state.
 TEST(Mix, AnotherBudgetCostsOnlyWhatIsNewAndGivesWhatAColdRunGives) {
-  const TemporaryFolder folder;
+  const bitsweep::testing::OwnFolder folder;
   MixOptions o = options({"bops<=0.6"});
-  o.run_directory = folder.path;
+  o.run_directory = folder.path();
   Setting first("residual");
   const MixResult cold = first.run(o);
   EXPECT_EQ(cold.num_kept, 0);
@@ -252,9 +242,9 @@ TEST(Mix, AnotherBudgetCostsOnlyWhatIsNewAndGivesWhatAColdRunGives) {
 }
 
 TEST(Mix, ContinuesWhereItWasStopped) {
-  const TemporaryFolder folder;
+  const bitsweep::testing::OwnFolder folder;
   MixOptions o = options({"bops<=0.6"});
-  o.run_directory = folder.path;
+  o.run_directory = folder.path();
   Setting stopped("residual");
   MixOptions cut = o;
   cut.progress = [](const MixProgress& p) { return p.stage == "measure groups" && p.done == 2; };
@@ -270,13 +260,13 @@ TEST(Mix, ContinuesWhereItWasStopped) {
 }
 
 TEST(Mix, AJournalThatIsCutOffIsBegunAnew) {
-  const TemporaryFolder folder;
+  const bitsweep::testing::OwnFolder folder;
   MixOptions o = options({"bops<=0.6"});
-  o.run_directory = folder.path;
+  o.run_directory = folder.path();
   Setting first("residual");
   first.run(o);
-  const auto file = folder.path / "journal.sqlite";
-  std::filesystem::remove(folder.path / "journal.sqlite-wal");
+  const auto file = folder.path() / "journal.sqlite";
+  std::filesystem::remove(folder.path() / "journal.sqlite-wal");
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   Setting second("residual");
   const MixResult r = second.run(o);

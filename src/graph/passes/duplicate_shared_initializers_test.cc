@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/passes.h"
 #include "graph/passes/testing/batch_norms.h"
 
@@ -37,10 +38,10 @@ TEST(DuplicateSharedInitializers, GivesEachFurtherReaderACopy) {
 
 TEST(DuplicateSharedInitializers, TheResultCanBeSavedAndRead) {
   const Model model = duplicate_shared_initializers(two_readers().model()).model;
-  const auto path = std::filesystem::temp_directory_path() / "bitsweep_duplicate_test.onnx";
+  const bitsweep::testing::OwnFolder folder;
+  const auto path = folder.path() / "m.onnx";
   model.save(path);
   EXPECT_EQ(Model::load(path).content_hash(), model.content_hash());
-  std::filesystem::remove(path);
 }
 
 TEST(DuplicateSharedInitializers, IntegersStayShared) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 
 namespace bitsweep::graph {
@@ -147,9 +148,8 @@ TEST(RulesFile, NamesBothWaysToFindRules) {
 }
 
 TEST(RulesFile, ExtendsAFileBesideItAndRefusesCircles) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "bitsweep_rules_test";
-  std::filesystem::create_directories(folder);
+  const bitsweep::testing::OwnFolder own;
+  const std::filesystem::path& folder = own.path();
   const auto write = [&](const char* name, const char* text) {
     std::ofstream(folder / name) << text;
   };
@@ -162,7 +162,6 @@ TEST(RulesFile, ExtendsAFileBesideItAndRefusesCircles) {
   EXPECT_EQ(rules.hw_version, 1);
   EXPECT_EQ(rules.op_types.at("Conv").per_channel, true);
   EXPECT_THROW(load_rules((folder / "a.json").string()), Error);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/sweep.h"
 #include "simulate/testing/nets.h"
@@ -29,13 +30,8 @@ using ::testing::HasSubstr;
 class RunDirectory : public ::testing::Test {
  protected:
   RunDirectory() : model_(net("residual")), feeds_(samples(model_, 4)), sim_(model_) {
-    const std::string pattern = fs::temp_directory_path() / "bitsweep-run-XXXXXX";
-    std::vector<char> name(pattern.begin(), pattern.end());
-    name.push_back('\0');
-    folder_ = mkdtemp(name.data());
     calibrate(sim_, feeds_);
   }
-  ~RunDirectory() override { fs::remove_all(folder_); }
 
   SweepOptions options() const { return {.num_threads = 2, .run_directory = folder_}; }
   SweepResult run(const SweepOptions& options, const std::vector<Feed>& feeds) {
@@ -47,7 +43,8 @@ class RunDirectory : public ::testing::Test {
   Model model_;
   std::vector<Feed> feeds_;
   Simulation sim_;
-  fs::path folder_;
+  const bitsweep::testing::OwnFolder own_;
+  const fs::path folder_ = own_.path();
 };
 
 void expect_same(const MetricScores& a, const MetricScores& b) {

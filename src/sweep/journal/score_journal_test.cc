@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "simulate/testing/nets.h"
 
@@ -18,20 +19,18 @@ using simulate::testing::samples;
 class ScoreJournalTest : public ::testing::Test {
  protected:
   ScoreJournalTest() : sim_(net("residual")) {
-    std::string pattern = fs::temp_directory_path() / "bitsweep-scores-XXXXXX";
-    folder_ = mkdtemp(pattern.data());
     calibrate(sim_, samples(sim_.model(), 2));
     first_ = {sim_.parameter_names().front()};
     second_ = {sim_.parameter_names().back()};
   }
-  ~ScoreJournalTest() override { fs::remove_all(folder_); }
 
   std::optional<double> found(const std::string& identity, bool reuse = true) {
     return ScoreJournal(sim_, folder_, identity, reuse).find(first_);
   }
 
   Simulation sim_;
-  fs::path folder_;
+  const bitsweep::testing::OwnFolder own_;
+  const fs::path folder_ = own_.path();
   std::vector<std::string> first_;
   std::vector<std::string> second_;
 };
