@@ -2,13 +2,13 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
-import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,15 +71,32 @@ def test_the_python_example_runs(tmp_path):
     assert (tmp_path / "sensitivity.html").stat().st_size > 100_000
 
 
-@pytest.mark.parametrize("command", commands(), ids=" ".join)
-def test_the_commands_run(command, tmp_path):
+# What each command prints, and the files that it leaves.
+EFFECTS = {
+    "inspect": ("conv", []),
+    "sweep": ("conv", ["out/results.json", "out/report.html"]),
+    "mix": ("W8A16 x ", ["out/policy.json", "out/frontier.html", "out/model.qdq.onnx"]),
+    "quantize": ("logits", ["model_qdq.onnx"]),
+    "verify": ("logits", []),
+}
+
+
+def test_the_commands_run_one_after_the_other(tmp_path):
     write_model(tmp_path)
-    program = [sys.executable, "-m", "bitsweep"]
-    done = subprocess.run(
-        program + command[1:], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "conv" in done.stdout  # an entry of the table: a quantizer or an operator
-    if "-o" in command:
-        for file in ("results.json", "report.html"):
-            assert (tmp_path / "out" / file).stat().st_size > 0
+    before = set(tmp_path.iterdir())
+    for command in commands():
+        done = subprocess.run(
+            [sys.executable, "-m", "bitsweep", *command[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, (command, done.stderr)
+        words, files = EFFECTS[command[1]]
+        assert words in done.stdout, command
+        for file in files:
+            assert (tmp_path / file).stat().st_size > 0, (command, file)
+        if "out" in command:
+            shutil.rmtree(tmp_path / "out")  # so that the next command has to write it
+    assert set(tmp_path.iterdir()) == before | {tmp_path / "model_qdq.onnx"}
