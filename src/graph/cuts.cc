@@ -354,8 +354,10 @@ bool moves_across(const Graph& graph, int id) {
          });
 }
 
-/// Leaves clean only the cuts with the fewest bytes; without shapes, those with the fewest tensors.
-void keep_smallest(std::span<CutCandidate> cuts) {
+/// Leaves clean only the cuts with the fewest bytes (without shapes, those with the fewest
+/// tensors), and the first one: what changes behind the expensive node in front of it need not run
+/// that again.
+void keep_useful(std::span<CutCandidate> cuts) {
   // Sizes, flags and other scalars that happen to cross don't count.
   constexpr std::int64_t kNegligible = 256;
   const bool sized =
@@ -367,7 +369,11 @@ void keep_smallest(std::span<CutCandidate> cuts) {
   for (const CutCandidate& c : cuts) {
     if (c.clean) least = std::min(least, size(c));
   }
-  for (CutCandidate& c : cuts) c.clean = c.clean && size(c) - least <= (sized ? kNegligible : 0);
+  const auto nearest =
+      std::find_if(cuts.begin(), cuts.end(), [](const CutCandidate& c) { return c.clean; });
+  for (auto c = cuts.begin(); c != cuts.end(); ++c) {
+    if (c != nearest) c->clean = c->clean && size(*c) - least <= (sized ? kNegligible : 0);
+  }
 }
 
 }  // namespace
@@ -415,7 +421,7 @@ std::vector<CutCandidate> cut_candidates(const Graph& graph) {
   for (std::size_t p = 0; p < cuts.size(); ++p) {
     const bool last = p + 1 == cuts.size() || !moves_across(graph, order[p]);
     if (!last) continue;
-    keep_smallest(std::span(cuts).subspan(first, p + 1 - first));
+    keep_useful(std::span(cuts).subspan(first, p + 1 - first));
     first = p + 1;
   }
   return cuts;

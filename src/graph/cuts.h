@@ -17,8 +17,8 @@ struct CutCandidate {
       0;  ///< of the live tensors by their observed shapes; -1 when one is not known
   /// Not between operators that the runtime runs as one: a product, sum or normalisation and its
   /// activation, bias or residual; the parts of a layer normalisation, of a GELU or SiLU; scores,
-  /// softmax and values of an attention. And the smallest of the cuts around it that have only
-  /// cheap operators between them.
+  /// softmax and values of an attention. And of the cuts around it that have only cheap operators
+  /// between them, the smallest or the first.
   bool clean = false;
 };
 

@@ -106,6 +106,20 @@ TEST(Cuts, KeepTheErfAndTanhFormsOfGelu) {
   EXPECT_THAT(clean_before(Graph(tanh.model())), ElementsAre("matmul1", "matmul2"));
 }
 
+TEST(Cuts, LieBehindAnExpensiveNodeAndWhereLeastCrosses) {
+  ModelBuilder m;
+  m.input("x", {1, 4, 8, 8}).output("y").random("w", {4, 4, 1, 1});
+  m.node("h = Conv(x, w) {name: \"conv1\"}").node("e = Exp(h) {name: \"exp\"}");
+  m.node("q = Mul(e, h) {name: \"mul\"}").node("p = GlobalMaxPool(q) {name: \"pool\"}");
+  m.node("y = Conv(p, w) {name: \"conv2\"}");
+  Graph g(m.model());
+  for (const auto& [name, size] : {std::pair{"h", 8}, {"e", 8}, {"q", 8}, {"p", 1}, {"y", 1}}) {
+    g.set_type(g.find(name), DataType::kFloat);
+    g.set_shape(g.find(name), {1, 4, size, size});
+  }
+  EXPECT_THAT(clean_before(g), ElementsAre("conv1", "exp", "conv2"));
+}
+
 TEST(Cuts, KeepADecomposedLayerNormAndTheSumBeforeIt) {
   ModelBuilder m;
   m.input("x", {1, 4, 8}).input("skip", {1, 4, 8}).output("y");
