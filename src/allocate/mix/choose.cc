@@ -102,6 +102,8 @@ MixChoice choose(MixTask& task, const MixGroups& groups) {
     if (choice.agreed || (seen && meets)) break;
     if (!meets) margin *= loss_of_db(std::max(0.02, *wanted - run.measured.db));
   }
+  // Only now: whether prediction and measurement agree is a matter of the solver's answers.
+  task.measure_uniform();
   try_neighbours(task);
   choice.run = task.best();
   if (choice.run == nullptr) choice.infeasible = why_out_of_reach(task, groups);

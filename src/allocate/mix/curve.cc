@@ -60,6 +60,7 @@ std::vector<WholeRun> make_curve(MixTask& task, const Tick& tick) {
     for (const BudgetSolution& point : frontier(problem, task.cost(), limits, kProbes))
       task.measure(point.choices, problem);
   };
+  task.measure_uniform();
   probe(additive);
   probe(task.base());
   // The dearest is the end of the curve, whatever cancels in the search samples.

@@ -176,4 +176,20 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
   return result;
 }
 
+std::vector<std::vector<int>> uniform_choices(const MixGroups& groups,
+                                              const std::vector<int>& otherwise) {
+  std::vector<std::vector<int>> result;
+  for (const Candidate& candidate : groups.candidates) {
+    std::vector<int>& choices = result.emplace_back(otherwise);
+    for (std::size_t g = 0; g < choices.size(); ++g) {
+      const std::vector<Candidate>& list = groups.choices[g];
+      const auto it = std::find_if(list.begin(), list.end(), [&](const Candidate& choice) {
+        return same_effect(groups.groups[g], choice, candidate);
+      });
+      if (it != list.end()) choices[g] = static_cast<int>(it - list.begin());
+    }
+  }
+  return result;
+}
+
 }  // namespace bitsweep::allocate

@@ -22,4 +22,9 @@ struct MixGroups {
 /// left without a candidate.
 MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& options);
 
+/// By candidate: the choices that give it to all groups. A group that cannot have it gets
+/// its choice of `otherwise`.
+std::vector<std::vector<int>> uniform_choices(const MixGroups& groups,
+                                              const std::vector<int>& otherwise);
+
 }  // namespace bitsweep::allocate

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "allocate/budget/descent.h"
 #include "allocate/costs/latency.h"
+#include "allocate/mix/mix_groups.h"
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 
@@ -69,6 +71,11 @@ bool MixTask::within_limits(const std::vector<int>& choices) const {
 
 const WholeRun& MixTask::measure(const std::vector<int>& choices, const BudgetProblem& problem) {
   return runs_.measure(choices, db_of(loss_of(problem, choices)));
+}
+
+void MixTask::measure_uniform() {
+  for (const std::vector<int>& choices : uniform_choices(runs_.groups(), best_choices(base_)))
+    measure(choices, base_);
 }
 
 const WholeRun* MixTask::best() const {

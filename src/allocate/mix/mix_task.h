@@ -35,6 +35,8 @@ class MixTask {
 
   /// Runs a configuration that `problem` proposed.
   const WholeRun& measure(const std::vector<int>& choices, const BudgetProblem& problem);
+  /// Runs every candidate everywhere: what no mix may be worse than.
+  void measure_uniform();
   const WholeRuns& runs() const { return runs_; }
   /// The best measured configuration that meets the targets; null when none does.
   const WholeRun* best() const;

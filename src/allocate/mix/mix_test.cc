@@ -27,6 +27,7 @@ using ::testing::HasSubstr;
 
 const Candidate kA16W8{Format::integer(16), Format::integer(8)};
 const Candidate kA8W8{Format::integer(8), Format::integer(8)};
+const Candidate kA16W4{Format::integer(16), Format::integer(4)};
 const Candidate kA8W4{Format::integer(8), Format::integer(4)};
 
 MixOptions options(const std::vector<std::string>& targets) {
@@ -95,6 +96,37 @@ TEST(Mix, QualityIsReachedForLessThanTheDearestConfiguration) {
   ASSERT_TRUE(r.chosen) << r.infeasible;
   EXPECT_GE(r.chosen->measured_db, 25.0);
   EXPECT_LT(r.chosen->costs[0], 0.75);
+}
+
+/// Cost ("bops") and quality of the last candidate everywhere.
+std::pair<double, double> last_everywhere(const std::string& name, const MixOptions& o) {
+  Setting s(name);
+  const allocate::MixGroups groups = allocate::make_mix_groups(s.sim, o);
+  allocate::EncodingBank bank(s.sim, groups.groups, o.candidates, s.calibration,
+                              [](const char*, std::int64_t, std::int64_t) {});
+  bank.set_all(static_cast<int>(o.candidates.size()) - 1);
+  const std::vector<int> first(groups.groups.size(), 0);
+  const std::vector<int> choices = allocate::uniform_choices(groups, first).back();
+  return {cost_of(mix_cost_tables(s.sim, groups.groups, groups.choices)[0], choices),
+          sqnr(s.sim, s.search)};
+}
+
+// Losses of whole networks neither add up nor follow from pairs: what one candidate everywhere does
+// has to be run.
+TEST(Mix, IsNeverWorseThanOneCandidateEverywhere) {
+  for (const char* name : {"depthwise", "branchy"}) {
+    MixOptions o = options({});
+    o.candidates = {kA16W8, kA8W8, kA16W4, kA8W4};
+    const auto [cost, db] = last_everywhere(name, o);
+    o.targets = {{.name = "sqnr", .at_least = true, .value = db}};
+    const MixResult cheap = Setting(name).run(o);
+    ASSERT_TRUE(cheap.chosen) << name << ": " << cheap.infeasible;
+    EXPECT_LE(cheap.chosen->costs[0], cost * (1 + 1e-8)) << name;
+    o.targets = {{.name = "bops", .at_least = false, .value = cost}};
+    const MixResult good = Setting(name).run(o);
+    ASSERT_TRUE(good.chosen) << name << ": " << good.infeasible;
+    EXPECT_GE(good.chosen->measured_db, db) << name;
+  }
 }
 
 TEST(Mix, RegretAgainstAllConfigurationsIsSmall) {

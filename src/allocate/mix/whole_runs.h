@@ -36,6 +36,7 @@ class WholeRuns {
   const WholeRun* find(const std::vector<int>& choices) const;
   const std::deque<WholeRun>& all() const { return runs_; }
   std::vector<MeasuredMix> measured() const;
+  const MixGroups& groups() const { return groups_; }
   /// SQNR of the simulation as it is set now, in dB, of the worst output.
   double score(SampleSource& samples);
 
