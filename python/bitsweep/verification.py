@@ -73,6 +73,7 @@ def quantize(
     two_bit_types: bool = False,
     target: str = "onnx",
     external_data: str = "auto",
+    inline_limit_bytes: int = 1 << 30,
     **sim_options: Any,
 ) -> _core.VerifyResult | None:
     """Calibrates a model and writes it with QuantizeLinear and DequantizeLinear.
@@ -102,7 +103,9 @@ def quantize(
         What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What it changes is a warning
         with the tensor's name; what it can't take is an error.
     external_data : "auto", "always" or "never"
-        Write weights into a file beside the model; auto: above 1 GiB.
+        Write weights into a file beside the model; auto: above `inline_limit_bytes`.
+    inline_limit_bytes : int
+        Up to where "auto" keeps the weights in the model.
     **sim_options
         Arguments of :class:`QuantizationSimModel`, e.g. ``param_type="int4"``.
 
@@ -147,7 +150,7 @@ def quantize(
         profile=target,
     )
     _warn_of_target(target, notes)
-    native.save(Path(out), _core.ExternalData[external_data.upper()])
+    native.save(Path(out), _core.ExternalData[external_data.upper()], inline_limit_bytes)
     if not verify:
         return None
     repaired = any(note.repaired for note in notes)

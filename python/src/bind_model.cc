@@ -52,13 +52,15 @@ void bind_model(nb::module_& m) {
           "Parses a serialized ModelProto; `base_dir` resolves external data.")
       .def(
           "save",
-          [](const Model& model, const std::filesystem::path& path, ExternalData external_data) {
-            SaveOptions options;
-            options.external_data = external_data;
+          [](const Model& model, const std::filesystem::path& path, ExternalData external_data,
+             std::int64_t inline_limit_bytes) {
+            const SaveOptions options{.external_data = external_data,
+                                      .inline_limit_bytes = inline_limit_bytes};
             nb::gil_scoped_release release;
             model.save(path, options);
           },
-          "path"_a, "external_data"_a = ExternalData::kAuto)
+          "path"_a, "external_data"_a = ExternalData::kAuto,
+          "inline_limit_bytes"_a = SaveOptions().inline_limit_bytes)
       .def("inputs", &Model::inputs)
       .def("outputs", &Model::outputs)
       .def("ir_version", &Model::ir_version)

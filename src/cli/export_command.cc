@@ -31,6 +31,12 @@ struct Arguments {
 int run(const Arguments& arguments) {
   catch_interrupts();
   const SimulationOptions simulation_options = arguments.model.simulation_options();
+  ExportOptions options;
+  options.encodings.version = arguments.version;
+  options.model = !arguments.no_model;
+  options.save = arguments.weights_file.options();
+  if (arguments.activations == "signed")
+    options.encodings.activation_sign = ActivationSign::kSigned;
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
   const auto samples = open_data(arguments.data, model);
@@ -40,12 +46,6 @@ int run(const Arguments& arguments) {
   const std::string prefix = arguments.prefix.empty()
                                  ? std::filesystem::path(arguments.model.model).stem().string()
                                  : arguments.prefix;
-  ExportOptions options;
-  options.encodings.version = arguments.version;
-  if (arguments.activations == "signed")
-    options.encodings.activation_sign = ActivationSign::kSigned;
-  options.model = !arguments.no_model;
-  options.save = arguments.weights_file.options();
   export_simulation(simulation, arguments.folder, prefix, options);
   for (const EncodingsLoss& loss : encodings_losses(simulation, options.encodings)) {
     if (loss.changes_values) note(fmt::format("\"{}\" {}", loss.tensor, loss.what));

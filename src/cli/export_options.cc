@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "words.h"
+
 namespace bitsweep::cli {
 
 namespace {
@@ -19,14 +21,21 @@ const std::map<std::string, ExternalData>& external_data_choices() {
 void WeightsFileArgument::add_to(CLI::App* command) {
   command
       ->add_option("--external-data", external_data,
-                   "weights in a file beside the model; auto: above 1 GiB")
+                   "weights in a file beside the model; auto: above --inline-limit")
       ->capture_default_str()
       ->check(CLI::IsMember(external_data_choices()))
       ->type_name("auto|always|never");
+  command
+      ->add_option(
+          "--inline-limit", inline_limit,
+          "up to where auto keeps weights in the model, such as 500MB; 1 GiB when not given")
+      ->type_name("SIZE");
 }
 
 SaveOptions WeightsFileArgument::options() const {
-  return {.external_data = external_data_choices().at(external_data)};
+  SaveOptions save{.external_data = external_data_choices().at(external_data)};
+  if (!inline_limit.empty()) save.inline_limit_bytes = parse_size(inline_limit);
+  return save;
 }
 
 void QdqArguments::add_to(CLI::App* command) {

@@ -13,6 +13,7 @@ namespace bitsweep::cli {
 /// Where the weights of a written model go: "auto", "always" or "never" into a file beside it.
 struct WeightsFileArgument {
   std::string external_data = "auto";
+  std::string inline_limit;
 
   void add_to(CLI::App* command);
   SaveOptions options() const;

@@ -32,6 +32,7 @@ struct Arguments {
 int quantize(const Arguments& arguments) {
   catch_interrupts();
   const SimulationOptions simulation_options = arguments.model.simulation_options();
+  const SaveOptions save = arguments.qdq.weights_file.options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
   const auto samples = open_data(arguments.data, model);
@@ -46,7 +47,7 @@ int quantize(const Arguments& arguments) {
   options.loaded_bias = !arguments.encodings.empty();
   const std::vector<ProfileNote> notes = profile_notes(simulation, options);
   for (const ProfileNote& n : notes) note(fmt::format("\"{}\" {}", n.tensor, n.what));
-  to_onnx_qdq(simulation, options).save(arguments.output, arguments.qdq.weights_file.options());
+  to_onnx_qdq(simulation, options).save(arguments.output, save);
   if (!arguments.json) fmt::print("written  {}\n", arguments.output);
   if (arguments.qdq.no_verify) return 0;
   // Where the target asked for other grids, the file is no more what was simulated: then it has to

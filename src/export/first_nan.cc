@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulate/engine.h"
+#include "simulate/plain_run.h"
 
 namespace bitsweep::exporting {
 namespace {
@@ -19,13 +20,21 @@ std::size_t count(const Tensor& tensor, bool (*is)(float)) {
   return static_cast<std::size_t>(std::count_if(wide.floats().begin(), wide.floats().end(), is));
 }
 
+// Large weights stay where they lie.
+std::vector<Tensor> values(const simulate::Engine& engine, const Feed& sample,
+                           const std::vector<TensorId>& tensors, bool quantized) {
+  return simulate::PlainRun(engine,
+                            {.quantized = quantized, .rounds_as_file = false, .outputs = tensors})
+      .run(sample);
+}
+
 bool is_nan(float x) { return std::isnan(x); }
 bool is_zero(float x) { return x == 0.0F; }
 
 }  // namespace
 
 std::string first_nan(const Simulation& simulation, const Feed& sample) {
-  simulate::Engine& engine = simulation.engine();
+  const simulate::Engine& engine = simulation.engine();
   const graph::Graph& graph = engine.graph();
   std::vector<TensorId> tensors;
   std::map<TensorId, std::size_t> place;
@@ -36,8 +45,8 @@ std::string first_nan(const Simulation& simulation, const Feed& sample) {
       tensors.push_back(t);
     }
   }
-  const std::vector<Tensor> wanted = engine.run_tensors({}, sample, tensors);
-  const std::vector<Tensor> got = engine.run_tensors(engine.enabled_state(), sample, tensors);
+  const std::vector<Tensor> wanted = values(engine, sample, tensors, false);
+  const std::vector<Tensor> got = values(engine, sample, tensors, true);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (count(got[i], is_nan) == 0 || count(wanted[i], is_nan) > 0) continue;
     const graph::Node& node = graph.node(graph.tensor(tensors[i]).producer);

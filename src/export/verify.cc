@@ -15,6 +15,7 @@
 #include "export/first_nan.h"
 #include "export/plain_agreement.h"
 #include "export/verify_runs.h"
+#include "graph/inlined_functions.h"
 #include "graph/onnx_checks.h"
 #include "simulate/engine.h"
 
@@ -83,6 +84,7 @@ class Verifier {
   VerifyResult run(SampleSource& samples) {
     result_.problems = graph::onnx_problems(qdq_);
     check_faces();
+    note_functions();
     for (const auto& [level, name] : kLevels) result_.loads.push_back(runs_.load(level, name));
     const bool runs = result_.loads.front().loads && result_.loads.back().loads;
     if (runs) compare(samples);
@@ -110,6 +112,16 @@ class Verifier {
       result_.problems.emplace_back("the names of the inputs are not those of the float model");
     if (names(qdq_.outputs()) != names(simulation_.model().outputs()))
       result_.problems.emplace_back("the names of the outputs are not those of the float model");
+  }
+
+  void note_functions() {
+    const std::vector<std::string>& functions =
+        graph::inlined_functions(simulation_.engine().graph());
+    if (functions.empty()) return;
+    result_.notes.push_back(fmt::format(
+        "nodes of the model's own functions stand in place of their calls, so that each "
+        "call has quantizers of its own: \"{}\"",
+        fmt::join(functions, "\", \"")));
   }
 
   // One step of the grid that decides a tensor's values; 0 when there is none.

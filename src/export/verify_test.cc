@@ -192,6 +192,22 @@ TEST_F(Verify, NamesTheTensorWhereTheSimulationBeginsToComputeNan) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("turn values of \"s\" to 0")));
 }
 
+TEST_F(Verify, NamesTheFunctionsThatWereInlined) {
+  ModelBuilder body;
+  body.opset(17).node("t = Mul(a, a)").node("b = Relu(t)");
+  ModelBuilder m;
+  m.opset(17).opset(1, "f").input("x", {1, 4}).output("y");
+  m.function("b = f::Square(a)", body).function("b = f::Unused(a)", body);
+  const Model model = m.node("s = f::Square(x)").node("y = f::Square(s)").model();
+  Simulation sim(model);
+  Feeds feeds(samples(model, 2));
+  sim.calibrate(feeds);
+  to_onnx_qdq(sim).save(folder_ / "q.onnx");
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_TRUE(result.passed);
+  EXPECT_THAT(result.notes, Contains(::testing::EndsWith(": \"f::Square\"")));
+}
+
 TEST_F(Verify, SaysWhatIsWrongWithTheFile) {
   ModelBuilder m;
   m.opset(13).input("x", {1, 4}).random("w", {4, 4}).floats("s", {4}, {1, 1, 1, 1});

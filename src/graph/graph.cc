@@ -163,6 +163,7 @@ class GraphBuilder {
       }
     }
     data_.imports = inliner.imports();
+    data_.inlined_functions.assign(inliner.inlined().begin(), inliner.inlined().end());
     // A function that stays a call may call any other.
     if (!inliner.kept().empty()) {
       for (const onnx::FunctionProto& function : data_.model->proto.functions())

@@ -28,6 +28,7 @@ struct Graph::Data {
   std::vector<StaticSource> statics;            ///< by tensor id
   std::vector<const onnx::TypeProto*> types;    ///< by tensor id; declared type or null
   std::map<std::string, std::int64_t> imports;  ///< operator sets, "" for ai.onnx
+  std::vector<std::string> inlined_functions;   ///< "domain::name" of those that are called
   std::vector<const onnx::FunctionProto*> functions;  ///< that could not be inlined
   UniqueNames names;  ///< knows every tensor name of the graph and its bodies
 };

@@ -106,6 +106,7 @@ void FunctionInliner::expand_call(const onnx::NodeProto& call, const onnx::Funct
                 "remove the recursion: ONNX functions can't be recursive");
   }
   calling_.push_back(id);
+  inlined_.insert(function.domain() + "::" + function.name());
   for (const onnx::OperatorSetIdProto& import : function.opset_import()) {
     imports_.emplace(plain_domain(import.domain()), import.version());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ class FunctionInliner {
   /// Operator sets of the model, and those that inlined functions added.
   const std::map<std::string, std::int64_t>& imports() const { return imports_; }
 
+  /// Functions whose calls were replaced, as "domain::name".
+  const std::set<std::string>& inlined() const { return inlined_; }
+
   /// Functions that stay calls.
   const std::vector<const onnx::FunctionProto*>& kept() const { return kept_; }
 
@@ -42,6 +46,7 @@ class FunctionInliner {
   UniqueNames* names_;
   std::map<std::string, const onnx::FunctionProto*> functions_;
   std::map<std::string, std::int64_t> imports_;
+  std::set<std::string> inlined_;
   std::vector<const onnx::FunctionProto*> kept_;
   std::vector<std::string> calling_;  ///< functions whose bodies are being copied, outermost first
 };

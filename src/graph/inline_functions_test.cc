@@ -5,6 +5,7 @@
 
 #include "bitsweep/error.h"
 #include "graph/graph.h"
+#include "graph/inlined_functions.h"
 #include "graph/testing/model_builder.h"
 
 namespace bitsweep::graph {
@@ -31,6 +32,7 @@ TEST(Functions, AreInlinedNestedWithUniqueNames) {
   m.node("t = f::Outer(x)").node("y = f::Outer(t)");
   const Graph g(m.model());
   EXPECT_THAT(ops(g), ElementsAre("Mul", "Relu", "Mul", "Relu", "Mul", "Relu", "Mul", "Relu"));
+  EXPECT_THAT(inlined_functions(g), ElementsAre("f::Inner", "f::Outer"));
   EXPECT_EQ(g.tensor(g.find("y")).producer, 7);
   EXPECT_EQ(g.tensor(g.find("t")).producer, 3);  // the caller's t, not one of the functions'
 }

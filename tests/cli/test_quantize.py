@@ -80,6 +80,36 @@ def test_export_writes_encodings_that_quantize_takes(
     assert direct.read_bytes() == again.read_bytes()
 
 
+def test_weights_beyond_the_inline_limit_go_beside_the_model(
+    run: Run, model: Path, data: Path, tmp_path: Path
+):
+    out = tmp_path / "q.onnx"
+    result = run("quantize", model, "--data", data, "-o", out, "--inline-limit", "100B")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "verify   passed" in result.stdout
+    assert (tmp_path / "q.onnx.data").is_file()
+    folder = tmp_path / "float"
+    folder.mkdir()
+    for limit, files in (
+        ("1 MiB", ["net.encodings", "net.onnx"]),
+        ("0.1kB", ["net.data", "net.encodings", "net.onnx"]),
+    ):
+        result = run("export", model, "--data", data, "-o", folder, "--inline-limit", limit)
+        assert result.returncode == 0, result.stderr
+        assert sorted(p.name for p in folder.iterdir()) == files
+
+
+@pytest.mark.parametrize("limit", ["much", "-1", "5 stones", "0"])
+def test_an_inline_limit_that_is_no_size_is_refused(
+    run: Run, model: Path, data: Path, tmp_path: Path, limit: str
+):
+    out = tmp_path / "q.onnx"
+    result = run("quantize", model, "--data", data, "-o", out, f"--inline-limit={limit}")
+    assert result.returncode == 2, result.stdout
+    assert "is no size of memory" in result.stderr
+    assert not out.exists()
+
+
 def test_a_missing_folder_is_one_sentence_and_leaves_nothing(
     run: Run, model: Path, data: Path, tmp_path: Path
 ):

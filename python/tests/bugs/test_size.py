@@ -60,6 +60,14 @@ def bitsweep_values(path) -> dict[str, np.ndarray]:
     return {i.name: onnx.numpy_helper.to_array(i) for i in model.graph.initializer}
 
 
+def test_the_limit_of_one_file_can_be_lowered(tmp_path):
+    bitsweep.quantize(
+        products(2), samples(x=[1, 64]), tmp_path / "q.onnx", verify=False, inline_limit_bytes=4096
+    )
+    assert outside(tmp_path / "q.onnx")
+    assert (tmp_path / "q.onnx.data").is_file()
+
+
 # G28: the choice between one file and two is kept
 @pytest.mark.parametrize(("choice", "files"), [("always", 2), ("never", 1), ("auto", 1)])
 def test_external_data_is_written_when_asked_for(tmp_path, choice, files):
