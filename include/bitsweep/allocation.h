@@ -9,21 +9,44 @@
 #include <vector>
 
 #include "bitsweep/budget.h"
+#include "bitsweep/calibration.h"
 #include "bitsweep/export.h"
 #include "bitsweep/format.h"
 #include "bitsweep/simulation.h"
 
 namespace BITSWEEP_EXPORT bitsweep {
 
-/// Numeric types that a quantizer group may have.
+/// How many encodings each weight of a group has.
+struct WeightGranularity {
+  enum class Kind { kPerTensor, kPerChannel, kBlock };
+  Kind kind = Kind::kPerTensor;
+  int block_size = 0;  ///< input channels that share an encoding; only for kBlock
+
+  bool operator==(const WeightGranularity&) const = default;
+};
+
+/// How the ranges of a group's weights and activations are estimated.
+struct RangeEstimator {
+  Scheme scheme = Scheme::kMinMax;
+  double percentile = 100.0;  ///< percent; only for kPercentile
+
+  bool operator==(const RangeEstimator&) const = default;
+};
+
+/// What a quantizer group may become.
 struct Candidate {
   Format activation;
   std::optional<Format> parameter;  ///< absent: for groups whose kernels have no parameters
+  /// Absent: as the quantizers are set. Activations are always per tensor. Only mix() takes it.
+  std::optional<WeightGranularity> granularity = std::nullopt;
+  /// Absent: as the quantizers are set. Only mix() takes it.
+  std::optional<RangeEstimator> estimator = std::nullopt;
 
   bool operator==(const Candidate&) const = default;
 };
 
-/// "int16/int8": activation, then parameter.
+/// "int16/int8": activation, then parameter; "int8/int4@block32@mse" with granularity and
+/// estimator.
 std::string candidate_text(const Candidate& candidate);
 
 /// Quantizers that change their type together: an activation and the weights it is multiplied by.

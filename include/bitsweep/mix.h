@@ -29,19 +29,28 @@ struct MixTarget {
 /// number, a value out of range.
 MixTarget parse_mix_target(std::string_view text);
 
-/// "W8A16": integers of weights and activations; "float": a group stays in float.
+/// "W8A16": integers of weights and activations; "float": a group stays in float. After "@" the
+/// granularity of the weights, a range estimator, or both: "W4A8@block32", "W4A8@per_channel@mse".
 /// @throws Error(kInvalidArgument).
 Candidate parse_mix_candidate(std::string_view text);
 /// The same the other way round; of other types candidate_text().
 std::string mix_candidate_text(const Candidate& candidate);
 
+/// "per_tensor", "per_channel", "block32". @throws Error(kInvalidArgument).
+WeightGranularity parse_weight_granularity(std::string_view text);
+std::string weight_granularity_text(const WeightGranularity& granularity);
+/// As parse_scheme(), and "percentile99.9". @throws Error(kInvalidArgument).
+RangeEstimator parse_range_estimator(std::string_view text);
+std::string range_estimator_text(const RangeEstimator& estimator);
+
 /// Costs that a mix can be limited by, each with its meaning and unit.
 ///
 /// bops: bit operations (MACs * bits * bits, every product) as share of those of the dearest choice
-/// of each group, float32 left aside. gbops: the same in units of 10^9. bytes: all weights, those
-/// without quantizer at their own width. share16: share of the MACs with an operand of 16 bits or
-/// more. peak: bytes of the activations that are alive at the same time, at worst. latency:
-/// milliseconds by the caller's table; only there when MixOptions::latency_table is given.
+/// of each group, float32 left aside. gbops: the same in units of 10^9. bytes: all weights with
+/// their scales, those without quantizer at their own width. share16: share of the MACs with an
+/// operand of 16 bits or more. peak: bytes of the activations that are alive at the same time, at
+/// worst. latency: milliseconds by the caller's table; only there when MixOptions::latency_table is
+/// given.
 struct MixCostInfo {
   std::string name;
   std::string summary;
@@ -49,7 +58,7 @@ struct MixCostInfo {
 const std::vector<MixCostInfo>& mix_costs();
 
 /// Tables of all costs but latency for these groups and choices, in order of mix_costs(). Shapes
-/// are those that calibration observed.
+/// are those that calibration observed; what a choice leaves open counts as it is set now.
 std::vector<CostTable> mix_cost_tables(const Simulation& simulation,
                                        const std::vector<QuantizerGroup>& groups,
                                        const std::vector<std::vector<Candidate>>& choices);
@@ -182,11 +191,11 @@ BudgetProblem corrected_problem(const BudgetProblem& problem,
 /// Every `period`-th sample of a source (`held_out`), or all others; the source must outlive it.
 std::unique_ptr<SampleSource> split_samples(SampleSource& source, int period, bool held_out);
 
-/// The chosen configuration as JSON: model hash, types by tensor, costs, quality. For
-/// apply_mix_policy() and for people.
+/// The chosen configuration as JSON: model hash, types by tensor (with granularity and estimator
+/// where these were chosen, too), costs, quality. For apply_mix_policy() and for people.
 std::string mix_policy_json(const Simulation& simulation, const MixResult& result);
 
-/// Sets the types of a policy; calibrate afterwards.
+/// Sets the types of a policy, with granularity and estimator; calibrate afterwards.
 /// @throws Error(kInvalidData) for text that is no policy, or one of another model; nothing is
 /// changed then.
 void apply_mix_policy(Simulation& simulation, const std::string& json);

@@ -1043,7 +1043,7 @@ def from_onnx_qdq(model: Model, *, rules: str = 'default', ort_library: str | os
     """The simulation of a QDQ model."""
 
 class Candidate:
-    """Types of a group's activations and parameters."""
+    """What a group of quantizers may become."""
 
     def __init__(self, activation: Format, parameter: Format | None = None) -> None: ...
 
@@ -1052,6 +1052,12 @@ class Candidate:
 
     @property
     def parameter(self) -> Format | None: ...
+
+    @property
+    def granularity(self) -> str | None: ...
+
+    @property
+    def estimator(self) -> str | None: ...
 
     @overload
     def __eq__(self, other: Candidate) -> bool: ...
@@ -1264,7 +1270,7 @@ class MixResult:
     def elapsed_s(self) -> float: ...
 
 def parse_mix_candidate(text: str) -> Candidate:
-    """Of W8A16 or float."""
+    """Of W8A16, W4A8@block32@mse or float."""
 
 def mix_candidate_text(candidate: Candidate) -> str: ...
 

@@ -54,7 +54,9 @@ def mix(
     samples : iterable of dict
         What the search measures with; must allow going through again.
     candidates : list
-        ``"W8A16"``, ``"float"`` (a group stays in float), or ``(parameter type, activation type)``.
+        ``"W8A16"``, ``"float"`` (a group stays in float), or ``(parameter type, activation type)``. After ``@`` the
+        granularity of the weights, a range estimator, or both: ``"W4A8@block32"``, ``"W8A8@per_channel@mse"``,
+        ``"W8A8@percentile99.9"``.
     targets : str or list of str
         ``"sqnr>=35"``, ``"bops<=0.6"``, ``"bytes<=12MB"``, ``"gbops<=4"``, ``"share16<=0.2"``, ``"peak<=4MB"``. With a
         quality the cost is minimised, else the quality maximised; none: only the frontier.
@@ -149,7 +151,7 @@ def save_policy(
 
 
 def apply_policy(sim: QuantizationSimModel, path: str | os.PathLike[str]) -> None:
-    """Sets the types of a policy file; calibrate afterwards.
+    """Sets what a policy file says: types, granularity, estimators; calibrate afterwards.
 
     Raises
     ------

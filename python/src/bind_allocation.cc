@@ -12,6 +12,7 @@
 
 #include "bind.h"
 #include "bitsweep/allocation.h"
+#include "bitsweep/mix.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -102,11 +103,21 @@ void bind_greedy_results(nb::module_& m) {
 }  // namespace
 
 void bind_allocation(nb::module_& m) {
-  nb::class_<Candidate>(m, "Candidate", "Types of a group's activations and parameters.")
+  nb::class_<Candidate>(m, "Candidate", "What a group of quantizers may become.")
       .def(nb::init<Format, std::optional<Format>>(), "activation"_a,
            "parameter"_a = std::optional<Format>())
       .def_ro("activation", &Candidate::activation)
       .def_ro("parameter", &Candidate::parameter)
+      .def_prop_ro("granularity",
+                   [](const Candidate& c) -> std::optional<std::string> {
+                     if (!c.granularity) return std::nullopt;
+                     return weight_granularity_text(*c.granularity);
+                   })
+      .def_prop_ro("estimator",
+                   [](const Candidate& c) -> std::optional<std::string> {
+                     if (!c.estimator) return std::nullopt;
+                     return range_estimator_text(*c.estimator);
+                   })
       .def(
           "__eq__", [](const Candidate& a, const Candidate& b) { return a == b; }, "other"_a)
       .def(

@@ -116,7 +116,8 @@ void bind_mix(nb::module_& m) {
       .def_ro("num_kept", &MixResult::num_kept)
       .def_ro("notes", &MixResult::notes)
       .def_ro("elapsed_s", &MixResult::elapsed_s);
-  m.def("parse_mix_candidate", &parse_mix_candidate, "text"_a, "Of W8A16 or float.");
+  m.def("parse_mix_candidate", &parse_mix_candidate, "text"_a,
+        "Of W8A16, W4A8@block32@mse or float.");
   m.def("mix_candidate_text", &mix_candidate_text, "candidate"_a);
   m.def("mix", &run_mix, "simulation"_a, "calibration"_a, "search"_a, "test"_a.none(),
         "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,

@@ -244,6 +244,26 @@ def test_a_mix_with_float_groups_is_written_and_read_back(root_front, tmp_path):
     assert sqnr(fresh, feeds) == pytest.approx(result.chosen.measured_db, abs=1)
 
 
+def test_granularity_and_estimator_are_candidates_and_the_written_model_has_them(
+    sim, cnn, tmp_path
+):
+    candidates = ["W8A8", "W4A8@per_tensor@mse", "W4A8@block4"]
+    result = bitsweep.mix(sim, cnn.feeds, candidates, "bytes<=1MB", pinned=dict.fromkeys(
+        (w for w in sim.param_names if w.endswith("weight")), "W8A8"), frontier_points=0)  # fmt: skip
+    assert {c.granularity for c in result.chosen.by_group} == {None}
+    result = bitsweep.mix(sim, cnn.feeds, candidates, "bops<=0.55", frontier_points=0)
+    chosen = {(c.granularity, c.estimator) for c in result.chosen.by_group}
+    assert chosen & {("per_tensor", "mse"), ("block4", None)}
+    assert sqnr(sim, cnn.feeds) == pytest.approx(result.chosen.measured_db, abs=1e-6)
+    bitsweep.save_policy(sim, result, tmp_path / "policy.json")
+    fresh = bitsweep.QuantizationSimModel(cnn.model)
+    bitsweep.apply_policy(fresh, tmp_path / "policy.json")
+    for name, quantizer in sim.qc_quantize_op_dict.items():
+        assert fresh.qc_quantize_op_dict[name].precision() == quantizer.precision(), name
+    onnx.save(sim.to_onnx_qdq(), tmp_path / "model.onnx")
+    assert sim.verify(tmp_path / "model.onnx", cnn.feeds, latency_runs=0).passed
+
+
 def test_offering_float_does_not_change_what_a_share_of_bit_operations_means(sim, cnn):
     plain = bitsweep.mix(sim, cnn.feeds, ["W8A8"], "bops<=1", frontier_points=0)
     offered = bitsweep.mix(sim, cnn.feeds, ["W8A8", "float"], "bops<=1", frontier_points=0)

@@ -238,6 +238,7 @@ class Search {
 
 GreedyResult greedy_search(Simulation& simulation, const GreedyOptions& options,
                            GreedyEvaluator& evaluator) {
+  for (const Candidate& c : options.candidates) allocate::require_types_only(c);
   return Search(simulation, options, evaluator).run();
 }
 

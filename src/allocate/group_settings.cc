@@ -1,5 +1,7 @@
 #include "allocate/group_settings.h"
 
+#include "bitsweep/error.h"
+
 namespace bitsweep::allocate {
 
 SavedSettings::SavedSettings(const Simulation& simulation) {
@@ -12,6 +14,13 @@ SavedSettings::SavedSettings(const Simulation& simulation) {
 
 void SavedSettings::restore() const {
   for (const auto& [quantizer, snapshot] : saved_) quantizer->restore(*snapshot);
+}
+
+void require_types_only(const Candidate& candidate) {
+  if (!candidate.granularity && !candidate.estimator) return;
+  throw Error(ErrorCode::kInvalidArgument, "mixed precision",
+              "the candidate " + candidate_text(candidate) + " is more than a pair of types",
+              "give types alone, or use mix()");
 }
 
 GroupSettings::GroupSettings(Simulation& simulation, std::vector<QuantizerGroup> groups)

@@ -24,6 +24,10 @@ class SavedSettings {
       saved_;
 };
 
+/// Refuses a candidate with a granularity or an estimator: groups are changed in their types.
+/// @throws Error(kInvalidArgument).
+void require_types_only(const Candidate& candidate);
+
 /// A change of one group.
 struct GroupChange {
   int group = 0;

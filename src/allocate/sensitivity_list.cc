@@ -140,6 +140,7 @@ namespace bitsweep {
 
 IsolatedScores isolated_scores(Simulation& simulation, const Candidate& candidate,
                                GreedyEvaluator& evaluator) {
+  allocate::require_types_only(candidate);
   allocate::GreedyRun run(simulation, evaluator);
   if (run.groups().empty()) {
     throw Error(ErrorCode::kNotReady, "mixed precision", "no quantizer is enabled",

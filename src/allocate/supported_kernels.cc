@@ -11,11 +11,6 @@
 
 namespace bitsweep {
 
-std::string candidate_text(const Candidate& candidate) {
-  const std::string activation = candidate.activation.name();
-  return candidate.parameter ? activation + "/" + candidate.parameter->name() : activation;
-}
-
 namespace {
 
 using Kernels = std::vector<Candidate>;

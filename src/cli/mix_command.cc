@@ -124,10 +124,12 @@ void add_mix_command(CLI::App* app, Action* action) {
   command
       ->add_option("--candidates", arguments->candidates,
                    "types of weights and activations to choose from, such as W8A8,W8A16,W4A8; "
-                   "\"float\" leaves a group in float")
+                   "\"float\" leaves a group in float; after @ the granularity of the weights "
+                   "(per_tensor, per_channel, block32) and a range estimator (names of --scheme, "
+                   "percentile99.9), such as W4A8@block32@mse")
       ->required()
       ->delimiter(',')
-      ->type_name("WxAy,...");
+      ->type_name("WxAy[@...],...");
   command
       ->add_option(
           "--target", arguments->targets,

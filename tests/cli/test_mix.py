@@ -61,6 +61,9 @@ def test_impossible_budget_says_the_minimum(run: Run, model: Path, data: Path) -
     [
         (["--candidates", "W8A8,W8A8"], "twice"),
         (["--candidates", "W8"], "W8"),
+        (["--candidates", "W8A8@block7"], "input channels"),
+        (["--candidates", "W8A8@blocks"], "granularity"),
+        (["--candidates", "W8A8@best"], "best"),
         (["--candidates", "W8A8", "--target", "bops<=7"], "out of range"),
         (["--candidates", "W8A8", "--pin", "conv0.weight"], "pin"),
         (["--candidates", "W8A8", "--pin", "nobody=W8A8"], "nobody"),

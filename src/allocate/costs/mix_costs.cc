@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "allocate/weight_grids.h"
 #include "bitsweep/mix.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
@@ -40,11 +41,20 @@ std::map<std::string, Holder> holders(const std::vector<QuantizerGroup>& groups)
   return result;
 }
 
-/// Bits of a held tensor in one choice; a choice without parameter type leaves the present one.
-double bits_in(const Simulation& simulation, const std::string& tensor, const Holder& holder,
-               const Candidate& choice) {
-  if (!holder.is_parameter) return bits_of(choice.activation);
-  return bits_of(choice.parameter ? *choice.parameter : simulation.quantizer(tensor)->format());
+/// Type of a held tensor in one choice; a choice without parameter type leaves the present one.
+Format format_in(const Simulation& simulation, const std::string& tensor, const Holder& holder,
+                 const Candidate& choice) {
+  if (!holder.is_parameter) return choice.activation;
+  return choice.parameter ? *choice.parameter : simulation.quantizer(tensor)->format();
+}
+
+double scale_bits_in(const Simulation& simulation, const std::string& weight, const Format& format,
+                     const Candidate& choice) {
+  const Quantizer& q = *simulation.quantizer(weight);
+  return allocate::scale_bits(
+      q, format,
+      choice.granularity ? allocate::granularity_of(*choice.granularity, q, q.granularity())
+                         : q.granularity());
 }
 
 CostTable weight_bytes(const Simulation& simulation, const std::vector<QuantizerGroup>& groups,
@@ -64,9 +74,13 @@ CostTable weight_bytes(const Simulation& simulation, const std::vector<Quantizer
       continue;
     }
     const std::size_t g = held->second.group;
-    for (std::size_t c = 0; c < choices[g].size(); ++c)
-      table.rows[0].by_choice[g][c] +=
-          elements * bits_in(simulation, tensor.name, held->second, choices[g][c]) / kBitsPerByte;
+    for (std::size_t c = 0; c < choices[g].size(); ++c) {
+      const Format format = format_in(simulation, tensor.name, held->second, choices[g][c]);
+      double bits = elements * bits_of(format);
+      if (held->second.is_parameter)
+        bits += scale_bits_in(simulation, tensor.name, format, choices[g][c]);
+      table.rows[0].by_choice[g][c] += bits / kBitsPerByte;
+    }
   }
   return table;
 }
@@ -107,8 +121,9 @@ CostTable peak_bytes(const Simulation& simulation, const std::vector<QuantizerGr
       }
       const std::size_t g = held->second.group;
       for (std::size_t c = 0; c < choices[g].size(); ++c)
-        row.by_choice[g][c] +=
-            elements * bits_in(simulation, owner, held->second, choices[g][c]) / kBitsPerByte;
+        row.by_choice[g][c] += elements *
+                               bits_of(format_in(simulation, owner, held->second, choices[g][c])) /
+                               kBitsPerByte;
     }
     const bool covered = std::any_of(table.rows.begin(), table.rows.end(),
                                      [&](const CostTable::Row& r) { return is_covered(row, r); });
@@ -162,7 +177,7 @@ const std::vector<MixCostInfo>& mix_costs() {
   static const std::vector<MixCostInfo> costs{
       {"bops", "bit operations, as share of those of the dearest choices but float32"},
       {"gbops", "bit operations, in units of 10^9"},
-      {"bytes", "bytes of all weights"},
+      {"bytes", "bytes of all weights with their scales"},
       {"share16", "share of the multiply-accumulates with an operand of 16 bits or more"},
       {"peak", "bytes of activations alive at the same time"},
       {"latency", "milliseconds by the latency table"}};

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 
+#include "allocate/weight_grids.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
 #include "simulate/weight_scale_adjustment.h"
@@ -43,23 +45,43 @@ EncodingBank::EncodingBank(Simulation& simulation, const std::vector<QuantizerGr
     collect(group.activations, activations_);
     collect(group.parameters, parameters_);
   }
-  // Integer widths share the statistics of one calibration; floats drop them, so they come last.
-  std::vector<int> order(candidates_.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto is_integer = [&](int c) {
-    return candidates_[static_cast<std::size_t>(c)].activation.is_integer();
-  };
-  std::stable_partition(order.begin(), order.end(), is_integer);
   try {
     for (const auto& list : {activations_, parameters_}) {
-      for (const auto& q : list) entries_[q.get()].resize(candidates_.size());
+      for (const auto& q : list) {
+        at_first_[q.get()] = settings_of(*q);
+        entries_[q.get()].resize(candidates_.size());
+      }
     }
-    for (const int c : order) make_candidate(c, tick);
+    for (const int c : cheapest_order()) make_candidate(c, tick);
     observe_shapes();
   } catch (...) {
     restore();
     throw;
   }
+}
+
+EncodingBank::Settings EncodingBank::settings_of(const Quantizer& quantizer) {
+  return {.format = quantizer.format(),
+          .symmetric = quantizer.symmetric(),
+          .granularity = quantizer.granularity(),
+          .estimator = {.scheme = quantizer.scheme(), .percentile = quantizer.percentile()}};
+}
+
+std::vector<int> EncodingBank::cheapest_order() const {
+  // Integer widths share the statistics that one estimator needs; floats drop them all.
+  const auto of = [&](int c) -> const Candidate& {
+    return candidates_[static_cast<std::size_t>(c)];
+  };
+  const auto key = [&](int c) {
+    const auto first = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& other) {
+      return other.estimator == of(c).estimator;
+    });
+    return std::tuple(!of(c).activation.is_integer(), first - candidates_.begin(), c);
+  };
+  std::vector<int> order(candidates_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  return order;
 }
 
 void EncodingBank::calibrate(const Tick& tick) {
@@ -105,10 +127,27 @@ void EncodingBank::compute_parameters() {
   for (auto it = switches.rbegin(); it != switches.rend(); ++it) it->first->set_enabled(it->second);
 }
 
+void EncodingBank::set_estimator(Quantizer& quantizer, const Candidate& candidate) const {
+  const RangeEstimator estimator = candidate.estimator.value_or(at_first_.at(&quantizer).estimator);
+  quantizer.set_percentile(estimator.percentile);
+  quantizer.set_scheme(estimator.scheme);
+}
+
+void EncodingBank::set_grid(Quantizer& weight, const Candidate& candidate) const {
+  const Granularity& at_first = at_first_.at(&weight).granularity;
+  weight.set_granularity(
+      candidate.granularity ? granularity_of(*candidate.granularity, weight, at_first) : at_first);
+}
+
 void EncodingBank::make_candidate(int candidate, const Tick& tick) {
   const Candidate& c = candidates_[static_cast<std::size_t>(candidate)];
-  for (const auto& q : activations_) set_width(*q, c.activation);
+  for (const auto& q : activations_) {
+    set_estimator(*q, c);
+    set_width(*q, c.activation);
+  }
   for (const auto& q : parameters_) {
+    set_estimator(*q, c);
+    set_grid(*q, c);
     if (c.parameter) q->set_format(*c.parameter);
     // Scales that were widened for another candidate must not stay.
     q->clear_encoding();
@@ -119,8 +158,7 @@ void EncodingBank::make_candidate(int candidate, const Tick& tick) {
   simulate::adjust_weight_scales(simulation_.engine());
   for (auto& [quantizer, entries] : entries_) {
     // The map's key is the object that the lists own.
-    entries[static_cast<std::size_t>(candidate)] = {quantizer->format(), quantizer->symmetric(),
-                                                    quantizer->snapshot()};
+    entries[static_cast<std::size_t>(candidate)] = {settings_of(*quantizer), quantizer->snapshot()};
   }
 }
 
@@ -173,7 +211,7 @@ void EncodingBank::complete() {
       if (!q->enabled() || q->initialized()) continue;
       const std::vector<Entry>& entries = entries_.at(q.get());
       const auto known = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) {
-        return e.format == q->format() && e.symmetric == q->symmetric();
+        return e.settings == settings_of(*q);
       });
       if (known != entries.end()) {
         q->restore(*known->snapshot);

@@ -17,8 +17,8 @@ namespace bitsweep::allocate {
 using Tick = std::function<void(const char*, std::int64_t, std::int64_t)>;
 
 /// Every quantizer's settings and encoding in each candidate, from one pass over the calibration
-/// samples: ranges of activations do not depend on their width, and weights need no samples.
-/// Activations are observed in front of float weights.
+/// samples for each range estimator: ranges of activations do not depend on their width, and
+/// weights need no samples. Activations are observed in front of float weights.
 class EncodingBank {
  public:
   /// `kept`: where ranges of an earlier calibration are, and where these go; may be null.
@@ -35,14 +35,27 @@ class EncodingBank {
   void restore() const { start_.restore(); }
 
  private:
-  struct Entry {
+  /// What decides an encoding and may differ between candidates.
+  struct Settings {
     Format format;
     bool symmetric = false;
+    Granularity granularity;
+    RangeEstimator estimator;
+    bool operator==(const Settings&) const = default;
+  };
+  struct Entry {
+    Settings settings;
     std::shared_ptr<const Quantizer::Snapshot> snapshot;
   };
+  static Settings settings_of(const Quantizer& quantizer);
 
   void calibrate(const Tick& tick);
+  /// Candidates in the order in which the most of them share statistics.
+  std::vector<int> cheapest_order() const;
   void make_candidate(int candidate, const Tick& tick);
+  /// Estimator, and granularity of a weight, of the candidate; or as they were at first.
+  void set_estimator(Quantizer& quantizer, const Candidate& candidate) const;
+  void set_grid(Quantizer& weight, const Candidate& candidate) const;
   /// What calibration would have shown.
   void observe_shapes();
   /// Encodings of the activations as they are set now.
@@ -61,6 +74,7 @@ class EncodingBank {
   bool calibrated_ = false;
   std::vector<std::shared_ptr<Quantizer>> activations_;
   std::vector<std::shared_ptr<Quantizer>> parameters_;
+  std::map<const Quantizer*, Settings> at_first_;
   std::map<const Quantizer*, std::vector<Entry>> entries_;  // by candidate
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "allocate/weight_grids.h"
 #include "bitsweep/error.h"
 
 namespace bitsweep::allocate {
@@ -39,8 +40,9 @@ const std::string& first_name(const QuantizerGroup& group) {
 
 bool same_effect(const QuantizerGroup& group, const Candidate& a, const Candidate& b) {
   const bool activations = group.activations.empty() || a.activation == b.activation;
-  const bool parameters = group.parameters.empty() || a.parameter == b.parameter;
-  return activations && parameters;
+  const bool parameters =
+      group.parameters.empty() || (a.parameter == b.parameter && a.granularity == b.granularity);
+  return activations && parameters && a.estimator == b.estimator;
 }
 
 void check_candidates(const std::vector<Candidate>& candidates) {
@@ -49,6 +51,42 @@ void check_candidates(const std::vector<Candidate>& candidates) {
       if (candidates[i] == candidates[j])
         reject("the candidate " + mix_candidate_text(candidates[i]) + " is given twice",
                "name it once");
+    }
+  }
+}
+
+/// Kernels know types; granularity and estimators are not theirs.
+std::vector<Candidate> types_of(const std::vector<Candidate>& candidates) {
+  std::vector<Candidate> types;
+  for (const Candidate& c : candidates) types.push_back({c.activation, c.parameter});
+  return types;
+}
+
+/// Takes candidates from groups whose weights cannot have their granularity; names the first group
+/// of each. @throws Error(kInvalidArgument) when that leaves a group with nothing.
+void leave_out_misfits(const Simulation& simulation, MixGroups& groups,
+                       std::vector<std::vector<bool>>& allowed) {
+  for (std::size_t c = 0; c < groups.candidates.size(); ++c) {
+    const Candidate& candidate = groups.candidates[c];
+    if (!candidate.granularity) continue;
+    std::string first;
+    int count = 0;
+    for (std::size_t g = 0; g < groups.groups.size(); ++g) {
+      if (!allowed[g][c]) continue;
+      const auto why = misfit(simulation, groups.groups[g], *candidate.granularity);
+      if (!why) continue;
+      allowed[g][c] = false;
+      if (count++ == 0) first = *why;
+      if (std::none_of(allowed[g].begin(), allowed[g].end(), [](bool is) { return is; })) {
+        reject("the group of \"" + first_name(groups.groups[g]) + "\" cannot be " +
+                   mix_candidate_text(candidate) + " (" + *why + "), and has no other candidate",
+               "add one without that granularity");
+      }
+    }
+    if (count > 0) {
+      groups.notes.push_back(mix_candidate_text(candidate) + " does not fit " +
+                             std::to_string(count) + (count == 1 ? " group: " : " groups: ") +
+                             first);
     }
   }
 }
@@ -90,7 +128,7 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
     throw Error(ErrorCode::kNotReady, "mix", "no quantizer is enabled", "enable quantizers first");
   }
   const SupportedCandidates supported =
-      supported_candidates(simulation, all, options.candidates, options.ignore_kernels);
+      supported_candidates(simulation, all, types_of(options.candidates), options.ignore_kernels);
 
   std::map<std::string, std::size_t> group_of;
   std::map<const Quantizer*, std::size_t> group_of_quantizer;
@@ -136,12 +174,13 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
     for (std::size_t c = 0; c < options.candidates.size(); ++c) {
       const std::vector<Candidate>& list = supported.by_group[g];
       const bool fits = std::any_of(list.begin(), list.end(), [&](const Candidate& s) {
-        return s == options.candidates[c] ||
-               (!s.parameter && s.activation == options.candidates[c].activation);
+        return s.activation == options.candidates[c].activation &&
+               (!s.parameter || s.parameter == options.candidates[c].parameter);
       });
       allowed[p][c] = allowed[p][c] && fits;
     }
   }
+  leave_out_misfits(simulation, result, allowed);
   for (const auto& [tensor, candidate] : options.pinned) {
     const std::size_t p = position.at(merged.find(group_with(tensor)));
     bool is_known = false;

@@ -14,10 +14,12 @@ struct MixGroups {
   /// The candidate of the caller's list behind each choice.
   std::vector<std::vector<int>> candidate_of;
   std::vector<Candidate> candidates;  ///< distinct, in the caller's order
+  std::vector<std::string> notes;     ///< candidates that groups cannot have for their shapes
 };
 
 /// Quantizer groups, merged where they share a quantizer or where `same_format` asks for it, with
-/// the candidates that the kernels of all members support; pinned ones keep a single choice.
+/// the candidates that the kernels of all members support and whose granularity all weights can
+/// have; pinned ones keep a single choice.
 /// @throws Error(kInvalidArgument): no or duplicate candidates, unknown tensors, a group that is
 /// left without a candidate.
 MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& options);

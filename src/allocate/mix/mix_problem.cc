@@ -10,7 +10,9 @@ namespace bitsweep {
 namespace allocate {
 namespace {
 
+/// Of types alone: another granularity or estimator may be better or worse.
 bool has_bits_of(const Candidate& a, const Candidate& b) {
+  if (a.granularity != b.granularity || a.estimator != b.estimator) return false;
   const auto bits = [](const std::optional<Format>& f) { return f ? effective_bits(*f) : 0.0; };
   return effective_bits(a.activation) >= effective_bits(b.activation) &&
          bits(a.parameter) >= bits(b.parameter);
@@ -98,12 +100,14 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
 BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
                                 SampleSource& search, const MixOptions& options, KeptRuns& kept,
                                 const Tick& tick, std::vector<std::string>* notes) {
+  *notes = groups.notes;
   GroupLosses losses =
       measure_group_losses(simulation, bank, groups.groups, groups.candidate_of, search,
                            {.num_threads = options.num_threads,
                             .max_memory_bytes = options.max_memory_bytes,
                             .kept = &kept},
                            tick);
+  bank.restore();  // what choices leave open costs what it did
   leave_out(groups, losses, notes);
   BudgetProblem problem;
   problem.loss = std::move(losses.loss);

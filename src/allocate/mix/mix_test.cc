@@ -358,8 +358,10 @@ TEST(MixTarget, ReadsUnitsAndRefusesNonsense) {
   EXPECT_DOUBLE_EQ(parse_mix_target("peak <= 2 MiB").value, 2.0 * 1024 * 1024);
   EXPECT_DOUBLE_EQ(parse_mix_target("bops<=60%").value, 0.6);
   EXPECT_DOUBLE_EQ(parse_mix_target("sqnr>=35dB").value, 35.0);
+  EXPECT_DOUBLE_EQ(parse_mix_target("latency<=3 ms").value, 3.0);
   for (const char* bad : {"sqnr<=35", "bops>=0.5", "bops<=1.5", "bops<=-1", "speed<=3", "bops", "",
-                          "bytes<=", "bytes<=3xB", "sqnr>=inf"})
+                          "bytes<=", "bytes<=3xB", "sqnr>=inf", "bytes<=60%", "sqnr>=35MB",
+                          "bops<=1MB", "gbops<=3%", "latency<=3s", "sqnr>=101", "sqnr>=nan"})
     EXPECT_THROW(parse_mix_target(bad), Error) << bad;
 }
 
@@ -390,7 +392,9 @@ TEST(MixCosts, FollowTheBits) {
   constexpr double kMacs = 36864;
   constexpr double kWeights = 576;
   const std::vector<double> bit_products{64, 32, 128};
-  const std::vector<double> weight_bytes{kWeights, kWeights / 2, kWeights};
+  constexpr double kScales = 8 * 4;  // of the output channels
+  const std::vector<double> weight_bytes{kWeights + kScales, kWeights / 2 + kScales,
+                                         kWeights + kScales};
   for (int c = 0; c < 3; ++c) {
     const std::vector<int> x(groups.size(), c);
     const auto i = static_cast<std::size_t>(c);
@@ -430,7 +434,7 @@ TEST(MixCosts, WhatStaysInFloatCountsAtItsWidth) {
   MixOptions o = options({"bytes<=1kB"});
   const MixResult r = mix(sim, data, data, nullptr, o);
   EXPECT_FALSE(r.chosen);
-  const double minimum = 16 * 90 * 4 + 90 * 2 * 0.5;
+  const double minimum = 16 * 90 * 4 + 90 * 2 * 0.5 + 2 * 4;  // with two scales
   EXPECT_EQ(r.infeasible, "the minimum of bytes is " + std::to_string(std::lround(minimum)));
   o.targets = {parse_mix_target("bytes<=5900")};
   EXPECT_TRUE(mix(sim, data, data, nullptr, o).chosen);

@@ -16,10 +16,9 @@ namespace {
       "write for example \"sqnr>=35\", \"bops<=0.6\" or \"bytes<=12MB\"; names are " + names);
 }
 
-double factor_of(std::string_view unit, std::string_view text) {
-  if (unit.empty()) return 1.0;
-  if (unit == "%") return 0.01;
-  if (unit == "dB") return 1.0;
+bool is_share(std::string_view name) { return name == "bops" || name == "share16"; }
+
+double bytes_of(std::string_view unit, std::string_view text) {
   std::string_view rest = unit;
   double factor = 1.0;
   constexpr std::string_view kPrefixes = "kMGT";
@@ -30,8 +29,19 @@ double factor_of(std::string_view unit, std::string_view text) {
     if (binary) rest.remove_prefix(1);
     factor = std::pow(binary ? 1024.0 : 1000.0, static_cast<double>(prefix + 1));
   }
-  if (!rest.empty() && rest != "B") reject(text, "\"" + std::string(unit) + "\" is no unit");
+  if (!rest.empty() && rest != "B")
+    reject(text, "\"" + std::string(unit) + "\" is no unit of bytes");
   return factor;
+}
+
+/// What a value in a unit is multiplied by.
+double factor_of(std::string_view unit, const std::string& name, std::string_view text) {
+  if (unit.empty()) return 1.0;
+  if (name == "bytes" || name == "peak") return bytes_of(unit, text);
+  if (is_share(name) && unit == "%") return 0.01;
+  if (name == "sqnr" && unit == "dB") return 1.0;
+  if (name == "latency" && unit == "ms") return 1.0;
+  reject(text, "\"" + std::string(unit) + "\" is no unit of " + name);
 }
 
 }  // namespace
@@ -56,9 +66,8 @@ MixTarget parse_mix_target(std::string_view text) {
   const double number = std::strtod(value.c_str(), &end);
   if (end == value.c_str() || !std::isfinite(number)) reject(text, "there is no number in it");
   while (*end == ' ') ++end;
-  target.value = number * factor_of(end, text);
-  const bool is_share = target.name == "bops" || target.name == "share16";
-  if (target.value < 0.0 || (is_share && target.value > 1.0) ||
+  target.value = number * factor_of(end, target.name, text);
+  if (target.value < 0.0 || (is_share(target.name) && target.value > 1.0) ||
       (is_quality && target.value > 100.0))
     reject(text, "the value is out of range");
   return target;
