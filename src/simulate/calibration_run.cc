@@ -52,7 +52,7 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine), divisors_(engi
 }
 
 std::vector<Tensor> CalibrationRun::observe(const Feed& feed) {
-  if (!engine_.shapes_known()) engine_.observe_shapes(feed);
+  engine_.keep_for_shapes(feed);
   ++num_samples_;
   return engine_.observe(feed, &divisors_);
 }
@@ -69,7 +69,7 @@ void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
     const std::lock_guard lock(mutex);
     if (stopped || failure != nullptr || !samples.next(feed)) return std::nullopt;
     check_feed(engine_.graph().model(), *feed);
-    if (!engine_.shapes_known()) engine_.observe_shapes(*feed);
+    engine_.keep_for_shapes(*feed);
     return num_read++;
   };
   const auto work = [&] {

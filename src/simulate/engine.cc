@@ -287,7 +287,9 @@ Engine::PartSession Engine::span_session(Span span, const State& state,
             spec.replaced[t] = quantizer(s)->fake_quant(graph_.static_value(t));
             recipe.weight_grids.push_back(quantizer(s)->plan());
           } else {
-            spec.quantizers.push_back({t, s, may_overwrite(t, span)});
+            // What observes changes nothing, so that it may always hand its input on.
+            const bool observes = purpose != Purpose::kEvaluate && !is_static_site(s);
+            spec.quantizers.push_back({t, s, observes || may_overwrite(t, span)});
             spec.state_input = true;
           }
         }

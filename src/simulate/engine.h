@@ -135,7 +135,10 @@ class Engine {
 
   /// Runs the float model once with all tensors exposed: shapes (and so costs) become known.
   void observe_shapes(const Feed& feed);
-  bool shapes_known() const { return shapes_known_; }
+  /// Keeps a sample for find_shapes(), unless shapes are known or one is kept.
+  void keep_for_shapes(const Feed& feed);
+  /// Whether shapes are known; finds them where a sample was kept.
+  bool find_shapes();
 
   /// Cost of nodes [begin, end) in units of one float pass.
   double cost(int begin, int end) const;
@@ -264,6 +267,8 @@ class Engine {
                                      // before shapes are known
   double float_pass_ns_ = 0.0;       ///< estimated, once shapes are known
   bool shapes_known_ = false;
+  std::mutex shapes_mutex_;  // guards the two around it in find_shapes()
+  Feed shapes_sample_;       // until shapes are known
   bool static_shapes_ =
       false;  // the model fixes every input's shape: the parts may fix theirs, for the same fusions
   Cuts cuts_;

@@ -1,5 +1,6 @@
 // The part of Engine that observes: shapes first, then the ranges of activations.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "graph/macs.h"
@@ -129,6 +130,25 @@ bool Engine::infer_shapes(const Session& session, const std::vector<TensorId>& o
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) graph_.set_shape(outputs[i], shapes[i]);
   return true;
+}
+
+void Engine::keep_for_shapes(const Feed& feed) {
+  const std::lock_guard lock(shapes_mutex_);
+  if (shapes_known_ || !shapes_sample_.empty()) return;
+  for (const auto& [name, value] : feed) {
+    Tensor& kept = shapes_sample_[name];
+    kept = value;
+    if (value.size_bytes() == 0) continue;  // an empty sequence, too
+    kept = Tensor::allocate(value.type(), value.shape());
+    std::memcpy(kept.mutable_data(), value.data(), value.size_bytes());
+  }
+}
+
+bool Engine::find_shapes() {
+  const std::lock_guard lock(shapes_mutex_);
+  const Feed sample = std::exchange(shapes_sample_, {});
+  if (!shapes_known_ && !sample.empty()) observe_shapes(sample);
+  return shapes_known_;
 }
 
 void Engine::observe_shapes(const Feed& feed) {

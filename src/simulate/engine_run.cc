@@ -11,6 +11,7 @@ using graph::TensorId;
 Engine::WholeRun Engine::make_whole_run(const State& state, const std::vector<TensorId>& outputs,
                                         Optimization optimization) {
   check_ready(state);
+  find_shapes();  // fusions and layouts depend on them
   const Span whole{0, order_.size()};
   return {.session = span_session(whole, state, outputs, num_threads_, optimization),
           .state = run_state(state),

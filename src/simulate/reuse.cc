@@ -83,7 +83,7 @@ Sample& Reuse::sample_of(const Feed& feed) {
 
 std::vector<Tensor> Reuse::run(const State& state, const Feed& feed) {
   if (!planned_) {
-    if (!engine_.shapes_known()) engine_.observe_shapes(feed);
+    if (!engine_.find_shapes()) engine_.observe_shapes(feed);
     engine_.set_memory_limit(static_cast<std::size_t>(session_memory_));
     set_exact_plan(engine_, states_, feed,
                    {.num_samples = kExpectedSamples,

@@ -109,7 +109,7 @@ std::vector<OperatorInfo> Simulation::operators() const {
     info.outputs = names(op.outputs);
     for (const auto& [tensor, kind] : op.parameters)
       info.parameters.emplace_back(graph.tensor(tensor).name, kind);
-    if (engine_->shapes_known()) {
+    if (engine_->find_shapes()) {
       for (const int node : op.nodes) info.macs += graph::macs_of(graph, node);
     }
     result.push_back(std::move(info));
@@ -180,7 +180,7 @@ std::vector<Tensor> Simulation::run(const Feed& feed) {
   check_feed(feed);
   if (calibration_ != nullptr) return calibration_->observe(feed);
   if (reuse_ != nullptr) {
-    if (!engine_->shapes_known()) engine_->observe_shapes(feed);
+    if (!engine_->find_shapes()) engine_->observe_shapes(feed);
     // A run of a model below this is mostly the call itself, so nothing is saved, and in the scores
     // of its few outputs one rounding more or less shows.
     constexpr double kSmallPassNs = 2e5;

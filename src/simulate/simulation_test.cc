@@ -122,6 +122,8 @@ TEST(Simulation, ACalibrationWithoutASampleFailsAndKeepsTheOldEncodings) {
   const Encoding before = *sim.quantizer("x")->encoding();
   sim.begin_calibration();
   EXPECT_THAT(message_of([&] { sim.finish_calibration(); }), HasSubstr("no sample was run"));
+  VectorSource none({});
+  EXPECT_THAT(message_of([&] { sim.calibrate(none); }), HasSubstr("give at least one sample"));
   EXPECT_FALSE(sim.calibrating());
   EXPECT_EQ(*sim.quantizer("x")->encoding(), before);
 }
@@ -271,6 +273,24 @@ TEST(Simulation, ABadSampleAmongOthersEndsTheCalibrationAndKeepsTheOldEncodings)
   EXPECT_THAT(message_of([&] { sim.calibrate(source); }), HasSubstr("\"x\""));
   EXPECT_EQ(sim.quantizer("y")->encoding()->cells.front().delta, before);
   EXPECT_FALSE(sim.calibrating());
+}
+
+TEST(Simulation, KnowsItsShapesAfterACalibrationWhoseSamplesAreGone) {
+  const Model model = net("residual");
+  Simulation sim(model);
+  const auto macs = [&] {
+    std::int64_t sum = 0;
+    for (const OperatorInfo& op : sim.operators()) sum += op.macs;
+    return sum;
+  };
+  EXPECT_EQ(macs(), 0);
+  std::vector<Feed> feeds = samples(model, 2);
+  calibrate(sim, feeds);
+  for (Feed& feed : feeds) {
+    for (auto& [name, value] : feed) std::ranges::fill(value.mutable_floats(), 0.0F);
+  }
+  feeds.clear();
+  EXPECT_GT(macs(), 0);
 }
 
 TEST(Simulation, CalibrationStopsWhenAsked) {

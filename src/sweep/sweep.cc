@@ -237,7 +237,7 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
         std::make_unique<journal::RunDirectory>(options.run_directory, options.max_kept_bytes);
   simulate::Engine& engine = simulation.engine();
   sweeping::SourceSample first = first_sample(simulation, samples);
-  if (!engine.shapes_known()) engine.observe_shapes(first.feed);
+  if (!engine.find_shapes()) engine.observe_shapes(first.feed);
 
   const std::int64_t memory =
       options.max_memory_bytes > 0 ? options.max_memory_bytes : simulate::default_memory_bytes();

@@ -57,7 +57,7 @@ BitOperations::BitOperations(const Simulation& simulation,
                              const std::vector<QuantizerGroup>& groups, BitOpsCounting counting)
     : counting_(counting) {
   simulate::Engine& engine = simulation.engine();
-  if (!engine.shapes_known()) engine.observe_shapes(zeros(simulation.model()));
+  if (!engine.find_shapes()) engine.observe_shapes(zeros(simulation.model()));
   const graph::Graph& graph = engine.graph();
 
   for (const QuantizerGroup& group : groups) {

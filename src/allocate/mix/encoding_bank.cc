@@ -181,7 +181,7 @@ void EncodingBank::compute_activations(const Tick& tick) {
 void EncodingBank::observe_shapes() {
   Feed feed;
   samples_.rewind();
-  if (!simulation_.engine().shapes_known() && samples_.next(&feed))
+  if (!simulation_.engine().find_shapes() && samples_.next(&feed))
     simulation_.engine().observe_shapes(feed);
 }
 

@@ -117,7 +117,7 @@ class Measurement {
     std::vector<double> energy;
     while (samples_.next(&feed)) {
       simulation_.check_feed(feed);
-      if (!engine_.shapes_known()) engine_.observe_shapes(feed);
+      if (!engine_.find_shapes()) engine_.observe_shapes(feed);
       const std::vector<double> of_sample = energies_of(feed);
       energy.resize(of_sample.size(), 0.0);
       for (std::size_t o = 0; o < of_sample.size(); ++o) energy[o] += of_sample[o];
