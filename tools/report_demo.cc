@@ -100,6 +100,24 @@ bitsweep::HistogramsPage histograms_page_of(const Json& json) {
   return page;
 }
 
+bitsweep::FrontierPage frontier_page_of(const Json& json) {
+  bitsweep::FrontierPage page;
+  page.title = json.value("title", page.title);
+  page.cost_label = json.value("cost_label", "");
+  page.types = json.value("types", page.types);
+  page.groups = json.value("groups", page.groups);
+  page.chosen = json.value("chosen", page.chosen);
+  if (json.contains("wanted")) page.wanted = score_of(json["wanted"]);
+  for (const Json& point : json["points"]) {
+    bitsweep::FrontierPage::Point& shown = page.points.emplace_back();
+    shown.cost = score_of(point.at("cost"));
+    shown.quality = score_of(point.at("quality"));
+    if (point.contains("predicted")) shown.predicted = score_of(point["predicted"]);
+    shown.types = point.value("types", shown.types);
+  }
+  return page;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -115,6 +133,8 @@ int main(int argc, char** argv) {
       bitsweep::write_ranges_page(ranges_page_of(json), argv[2]);
     } else if (json.contains("values")) {
       bitsweep::write_lines_page(lines_page_of(json), argv[2]);
+    } else if (json.contains("points")) {
+      bitsweep::write_frontier_page(frontier_page_of(json), argv[2]);
     } else if (json.contains("histograms")) {
       bitsweep::write_histograms_page(histograms_page_of(json), argv[2]);
     } else {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bitsweep/export.h"
+#include "bitsweep/mix.h"
 #include "bitsweep/sweep.h"
 
 namespace BITSWEEP_EXPORT bitsweep {
@@ -99,6 +100,36 @@ struct HistogramsPage {
 /// @throws Error(kInvalidArgument) without histograms, for one without buckets or with a width that
 /// is not positive; Error(kIo).
 void write_histograms_page(const HistogramsPage& page, const std::filesystem::path& path);
+
+/// What a page of quality against cost shows.
+struct FrontierPage {
+  struct Point {
+    double cost = 0.0;
+    double quality = 0.0;             ///< measured
+    std::optional<double> predicted;  ///< in the unit of `quality`
+    std::vector<int> types;           ///< of each group, an index of `types`; empty: not known
+  };
+  std::string title = "Quality against cost";
+  std::string cost_label;
+  std::string quality_label = "SQNR (dB)";
+  std::vector<std::string> types;   ///< most bits first
+  std::vector<std::string> groups;  ///< in the order of the network
+  std::vector<Point> points;        ///< cheapest first
+  int chosen = -1;                  ///< one of `points`; -1: none
+  std::optional<double> wanted;     ///< least quality that was asked for
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
+/// The frontier of a mix and what was chosen, over one of mix_costs(); groups are in the order in
+/// which the network computes them. @throws Error(kInvalidArgument): unknown cost.
+FrontierPage frontier_page(const Simulation& simulation, const MixResult& result,
+                           const std::string& cost, const std::vector<MixTarget>& targets);
+
+/// Writes one HTML file that needs no network: the curve, and which group has which types in each
+/// of its points. Points whose cost or quality is not finite are listed but not drawn.
+/// @throws Error(kInvalidArgument) without points, and when a point has another number of types
+/// than there are groups; Error(kIo).
+void write_frontier_page(const FrontierPage& page, const std::filesystem::path& path);
 
 /// Scores as JSON, 2-space indentation: metric, unit, better, num_samples, complete, facts, ranking
 /// (a list of {"rank", "name", "score"}) and per_sample (name -> scores). Where there is one: mode,

@@ -28,7 +28,7 @@ from bitsweep.common.defs import (
 from bitsweep.data import open_samples
 from bitsweep.defs import QSpec
 from bitsweep.errors import Error
-from bitsweep.mixing import apply_policy, mix, mix_costs, save_policy
+from bitsweep.mixing import apply_policy, mix, mix_costs, save_mix_plot, save_policy
 from bitsweep.quantsim import QuantizationSimModel, compute_encodings
 from bitsweep.sweeping import metrics, sweep
 from bitsweep.verification import quantize, verify
@@ -57,6 +57,7 @@ __all__ = [
     "open_samples",
     "qtype",
     "quantize",
+    "save_mix_plot",
     "save_policy",
     "sweep",
     "verify",

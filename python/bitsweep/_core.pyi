@@ -846,6 +846,11 @@ def write_ranges_page(path: str | os.PathLike, *, title: str, kind: str, entries
 
 def write_lines_page(path: str | os.PathLike, *, title: str, values: Sequence[tuple[str, float]], entry_label: str = 'Layer', value_label: str = 'Score', facts: Sequence[tuple[str, str]] = []) -> None: ...
 
+def write_frontier_page(path: str | os.PathLike, *, title: str, cost_label: str, quality_label: str, points: Sequence[tuple[float, float]], facts: Sequence[tuple[str, str]] = []) -> None:
+    """`points`: (cost, quality), cheapest first."""
+
+def write_mix_page(path: str | os.PathLike, simulation: Simulation, result: MixResult, cost: str, targets: Sequence[str]) -> None: ...
+
 def write_histograms_page(path: str | os.PathLike, *, title: str, entries: Sequence[tuple[str, Sequence[tuple[float, float]], float, float]], facts: Sequence[tuple[str, str]] = []) -> None:
     """
     `entries`: (name, [(left edge, share)], smallest bound, largest bound).

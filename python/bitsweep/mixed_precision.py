@@ -322,11 +322,11 @@ def visualize_pareto_curve(
     """
     path = Path(results_dir) / "pareto_curve.html"
     points = sorted(((float(p[0]), float(p[1])) for p in pareto_list), key=lambda p: p[0])
-    _core.write_lines_page(
+    _core.write_frontier_page(
         path,
         title="Score against bit operations",
-        values=[(f"{bit_ops:.6g}", score) for bit_ops, score in points],
-        entry_label="Relative bit operations",
-        value_label="Score",
+        cost_label="Relative bit operations",
+        quality_label="Score",
+        points=points,
     )
     return path

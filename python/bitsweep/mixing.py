@@ -14,7 +14,7 @@ from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, error
 from bitsweep.quantsim import QuantizationSimModel
 
-__all__ = ["apply_policy", "mix", "mix_costs", "save_policy"]
+__all__ = ["apply_policy", "mix", "mix_costs", "save_mix_plot", "save_policy"]
 
 Source = Iterable[Feed] | _core.SampleSource
 
@@ -136,6 +136,42 @@ def mix(
         check_metrics=[c for c in checks if isinstance(c, str)],
         own_checks=[_own_check(sim, c) for c in checks if not isinstance(c, str)],
     )
+
+
+def save_mix_plot(
+    sim: QuantizationSimModel,
+    result: _core.MixResult,
+    path: str | os.PathLike[str],
+    *,
+    cost: str = "bops",
+    targets: str | Sequence[str] = (),
+) -> None:
+    """Writes a page with the curve of quality against cost, and the types of each group in each of its points.
+
+    Parameters
+    ----------
+    sim : QuantizationSimModel
+        What :func:`mix` was called with.
+    result : MixResult
+        With a frontier.
+    path : path
+        HTML file to write; it needs no network.
+    cost : str
+        Axis of the curve; one of ``mix_costs()``.
+    targets : str or list of str
+        What was asked for; shown beside the curve.
+
+    Raises
+    ------
+    bitsweep.Error
+        For a result without points, an unknown cost, or a path that cannot be written.
+
+    Examples
+    --------
+    >>> save_mix_plot(sim, result, "frontier.html", targets="sqnr>=35")  # doctest: +SKIP
+    """
+    asked = [targets] if isinstance(targets, str) else list(targets)
+    _core.write_mix_page(Path(path), sim.native, result, cost, asked)
 
 
 def save_policy(

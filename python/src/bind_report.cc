@@ -90,6 +90,33 @@ void bind_report(nb::module_& m) {
       },
       "path"_a, nb::kw_only(), "title"_a, "values"_a, "entry_label"_a = "Layer",
       "value_label"_a = "Score", "facts"_a = Pairs());
+  m.def(
+      "write_frontier_page",
+      [](const std::filesystem::path& path, std::string title, std::string cost_label,
+         std::string quality_label, const std::vector<std::pair<double, double>>& points,
+         Pairs facts) {
+        FrontierPage page;
+        page.title = std::move(title);
+        page.cost_label = std::move(cost_label);
+        page.quality_label = std::move(quality_label);
+        for (const auto& [cost, quality] : points)
+          page.points.push_back({.cost = cost, .quality = quality});
+        page.facts = std::move(facts);
+        nb::gil_scoped_release release;
+        write_frontier_page(page, path);
+      },
+      "path"_a, nb::kw_only(), "title"_a, "cost_label"_a, "quality_label"_a, "points"_a,
+      "facts"_a = Pairs(), "`points`: (cost, quality), cheapest first.");
+  m.def(
+      "write_mix_page",
+      [](const std::filesystem::path& path, const Simulation& simulation, const MixResult& result,
+         const std::string& cost, const std::vector<std::string>& targets) {
+        std::vector<MixTarget> parsed;
+        for (const std::string& target : targets) parsed.push_back(parse_mix_target(target));
+        nb::gil_scoped_release release;
+        write_frontier_page(frontier_page(simulation, result, cost, parsed), path);
+      },
+      "path"_a, "simulation"_a, "result"_a, "cost"_a, "targets"_a);
   using Buckets = std::vector<std::pair<double, double>>;
   m.def(
       "write_histograms_page",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,6 +87,20 @@ def test_policy_and_exported_model_agree_with_the_choice(sim, cnn, tmp_path):
         ):
             step = np.abs(simulated).max() / 100
             np.testing.assert_allclose(exported, simulated, atol=step)
+
+
+def test_the_plot_holds_curve_choice_and_types(sim, cnn, tmp_path):
+    result = bitsweep.mix(sim, cnn.feeds, CANDIDATES, "bops<=0.6", frontier_points=3)
+    page = tmp_path / "frontier.html"
+    bitsweep.save_mix_plot(sim, result, page, cost="bytes", targets="bops<=0.6")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    assert len(data["groups"]) == len(result.groups)
+    chosen = data["points"][data["chosen"]]
+    assert chosen["cost"] == result.chosen.costs[2]
+    assert chosen["quality"] == result.chosen.measured_db
+    assert data["facts"][0] == ["target", "bops \u2264 0.6"]
+    with pytest.raises(bitsweep.Error, match=r"no cost is named \"dollars\"; use one of: bops"):
+        bitsweep.save_mix_plot(sim, result, page, cost="dollars")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ int run_mix(const Arguments& arguments) {
   const MixResult result =
       mix(simulation, *samples.calibration, *samples.search, samples.test, options);
   reporter.end();
-  write_mix(arguments.output_folder, simulation, result, arguments.cost);
+  write_mix(arguments.output_folder, simulation, result, arguments.cost, options.targets);
   fmt::print("{}", mix_text(result, arguments.cost));
   fmt::print("work    {}, {} run for real, {} of samples, {} known before, {}\n",
              plural(static_cast<std::int64_t>(result.groups.size()), "group"),

@@ -67,29 +67,11 @@ std::string json(const MixResult& result) {
 }  // namespace
 
 void write_mix(const fs::path& folder, const Simulation& simulation, const MixResult& result,
-               const std::string& cost) {
+               const std::string& cost, const std::vector<MixTarget>& targets) {
   if (!result.frontier.empty()) {
     write_text_file(folder / "frontier.csv", csv(result));
     write_text_file(folder / "frontier.json", json(result));
-    LinesPage page{.title = "Quality against cost",
-                   .entry_label = mix_costs()[index_of(cost)].summary,
-                   .value_label = "SQNR (dB)",
-                   .values = {},
-                   .facts = {}};
-    for (const MixPoint& point : result.frontier) {
-      page.values.emplace_back(fmt::format("{:.4g}", point.costs[index_of(cost)]),
-                               point.measured_db);
-    }
-    if (result.chosen) {
-      page.facts = {{"chosen", types_text(*result.chosen)},
-                    {"predicted", score_text(result.chosen->predicted_db, "dB")},
-                    {"measured", score_text(result.chosen->measured_db, "dB")}};
-      if (result.test_db)
-        page.facts.emplace_back("on test data", score_text(*result.test_db, "dB"));
-      for (const MixCheck& check : result.checks)
-        page.facts.emplace_back(check.name + " on test data", score_text(check.score, check.unit));
-    }
-    write_lines_page(page, folder / "frontier.html");
+    write_frontier_page(frontier_page(simulation, result, cost, targets), folder / "frontier.html");
   }
   if (!result.chosen) return;
   write_text_file(folder / "policy.json", mix_policy_json(simulation, result));

@@ -30,6 +30,63 @@ def test_a_page_of_lines_shows_values_in_the_order_given(open_page):
     assert report.messages == []
 
 
+FRONTIER = {
+    "title": "Mix",
+    "cost_label": "megabytes",
+    "types": ["W8A16", "W8A8"],
+    "groups": ["conv1", "conv2", "fc"],
+    "points": [
+        {"cost": 1.0, "quality": 10.0, "predicted": 11.0, "types": [1, 1, 1]},
+        {"cost": 1.5, "quality": 30.0, "predicted": 30.5, "types": [0, 1, 1]},
+        {"cost": 4.0, "quality": 35.0, "predicted": 34.0, "types": [0, 0, 1]},
+    ],
+    "chosen": 1,
+    "wanted": 25,
+}
+
+
+def test_a_page_of_a_frontier_has_a_true_cost_axis_and_the_types_of_each_point(open_page):
+    report = open_page(FRONTIER)
+    page = report.page
+    points = page.locator("[aria-label=Points] tbody tr")
+    assert [row.split("\t") for row in points.all_inner_texts()] == [
+        ["1", "10.0000", "11.0000", "W8A8 x 3", ""],
+        ["1.5", "30.0000", "30.5000", "W8A16 x 1, W8A8 x 2", "chosen"],
+        ["4", "35.0000", "34.0000", "W8A16 x 2, W8A8 x 1", ""],
+    ]
+    # Distances on the axis are those of the costs: 0.5 to 2.5.
+    at = [report.point(index)[0] for index in range(3)]
+    assert math.isclose((at[2] - at[1]) / (at[1] - at[0]), 5.0, rel_tol=0.02)
+    page.mouse.move(*report.point(2))
+    assert re.search(
+        r"Cost\s+4\s+Measured\s+35.0000\s+Predicted\s+34.0000", page.inner_text(".card-hover")
+    )
+
+    def groups():
+        rows = page.locator("[aria-label=Groups] tbody tr").all_inner_texts()
+        return [row.split("\t")[1:] for row in rows]
+
+    assert groups() == [["conv1", "W8A16"], ["conv2", "W8A8"], ["fc", "W8A8"]]
+    strip = page.locator(".strip").bounding_box()
+    page.mouse.click(strip["x"] + strip["width"] / 2, strip["y"] + 3)  # the dearest is on top
+    assert groups() == [["conv1", "W8A16"], ["conv2", "W8A16"], ["fc", "W8A8"]]
+    assert page.inner_text(".reading") == "W8A16: conv2 (position 2) at cost 4"
+    assert report.requests == [report.url]
+    assert report.messages == []
+
+
+def test_a_frontier_without_groups_is_a_curve(open_page):
+    points = [{"cost": cost, "quality": -1.0 / cost} for cost in (0.25, 0.5, 1.0)]
+    report = open_page({"title": "Curve", "cost_label": "bops", "points": points})
+    assert report.page.locator(".strip").count() == 0
+    assert [row[:2] for row in report.rows()] == [
+        ["0.25", "-4.0000"],
+        ["0.5", "-2.0000"],
+        ["1", "-1.0000"],
+    ]
+    assert report.messages == []
+
+
 HISTOGRAMS = [
     {"name": "w[0]", "begin": -2.0, "width": 1.0, "probabilities": [0.1, 0.6, 0.2, 0.1], "encoding_min": -1.0, "encoding_max": 1.0},
     {"name": "w[1]", "begin": 0.0, "width": 0.5, "probabilities": [0.0, 1.0], "encoding_min": 0.0, "encoding_max": 1.0},

@@ -8,7 +8,7 @@ import type { Palette } from './theme';
 export interface Series {
   name: string;
   values: readonly number[]; // not finite: no point
-  color: 'point' | 'second';
+  color: 'point' | 'second' | 'muted';
   markers: 'all' | readonly number[]; // indices that get a marker
 }
 
@@ -21,7 +21,8 @@ export interface Segment {
 export interface ChartState {
   x_label: string;
   y_label: string;
-  count: number;
+  xs: readonly number[]; // of the points, ascending
+  positions: boolean; // xs are 1, 2, ...: places in a list
   series: readonly Series[];
   hits: readonly number[]; // large, red and with a halo
   segments: readonly Segment[]; // picked by the reader: broad
@@ -48,7 +49,9 @@ export function marker_style(shown: number): keyof typeof kMarkerSize {
 }
 
 export function chart_option(state: ChartState, colors: Palette): EChartsCoreOption {
-  const { count, cropped } = state;
+  const { xs, positions, cropped } = state;
+  const [first, last] = [xs[0], xs[xs.length - 1]];
+  const room = last > first ? (last - first) * 0.012 : positions ? 1 : Math.abs(first) / 2 || 1;
   const margin = margin_of(state.width);
   const text = { color: colors.muted, fontFamily: colors.font, fontSize: 12 };
   const line = { lineStyle: { color: colors.grid } };
@@ -64,15 +67,17 @@ export function chart_option(state: ChartState, colors: Palette): EChartsCoreOpt
     xAxis: {
       ...axis,
       type: 'value',
-      min: count > 1 ? 1 - (count - 1) * 0.012 : 0,
-      max: count > 1 ? count + (count - 1) * 0.012 : 2,
-      minInterval: 1,
+      min: first - room,
+      max: last + room,
+      minInterval: positions ? 1 : 0,
       splitLine: { show: false },
       axisLabel: {
         ...axis.axisLabel,
         showMinLabel: false,
         showMaxLabel: false,
-        formatter: (value: number) => (Number.isInteger(value) && value >= 1 && value <= count ? String(value) : ''),
+        formatter: positions
+          ? (value: number) => (Number.isInteger(value) && value >= first && value <= last ? String(value) : '')
+          : tick,
       },
       name: state.x_label,
       nameLocation: 'middle',
@@ -107,7 +112,7 @@ export function chart_option(state: ChartState, colors: Palette): EChartsCoreOpt
         moveOnMouseMove: 'shift',
         moveOnMouseWheel: false,
         preventDefaultMouseMove: false,
-        minSpan: Math.min(100, 500 / count),
+        minSpan: Math.min(100, 500 / xs.length),
       },
       { id: 'y', type: 'inside', yAxisIndex: 0, filterMode: 'none', disabled: true },
       slider(colors),
@@ -140,9 +145,10 @@ function series_option(state: ChartState, colors: Palette): object[] {
   const style = marker_style(state.shown);
   const many = style === 'many';
   const hit = new Set(state.hits);
+  const x_of = (index: number): number => state.xs[index];
   const result: object[] = [];
   for (const { name, values, color, markers } of state.series) {
-    const data = values.map((value, index) => [index + 1, Number.isFinite(value) ? value : null]);
+    const data = values.map((value, index) => [x_of(index), Number.isFinite(value) ? value : null]);
     result.push({
       id: `line ${name}`,
       type: 'line',
@@ -152,9 +158,10 @@ function series_option(state: ChartState, colors: Palette): object[] {
       z: 2,
       lineStyle: { width: 1.5, color: colors[color], opacity: many ? 0.3 : 0.55 },
     });
-    const drawn = markers === 'all' ? data : markers.map((index) => data[index]);
-    const rest = drawn.filter(([x, y]) => y !== null && !hit.has(Number(x) - 1));
-    const top = drawn.filter(([x, y]) => y !== null && hit.has(Number(x) - 1));
+    const drawn = markers === 'all' ? values.map((_, index) => index) : markers;
+    const seen = drawn.filter((index) => data[index][1] !== null);
+    const rest = seen.filter((index) => !hit.has(index)).map((index) => data[index]);
+    const top = seen.filter((index) => hit.has(index)).map((index) => data[index]);
     const crowded = many && top.length > kSomePoints;
     result.push({
       id: `points ${name}`,
@@ -186,16 +193,19 @@ function series_option(state: ChartState, colors: Palette): object[] {
       },
     });
   }
-  result.push({ ...segment_option(state.whiskers, 1), lineStyle: { width: 1.5, color: colors.point, opacity: 0.45 } });
-  result.push({ ...segment_option(state.segments, 4), lineStyle: { width: 3, color: colors.pick } });
+  result.push({
+    ...segment_option(state.whiskers, x_of, 1),
+    lineStyle: { width: 1.5, color: colors.point, opacity: 0.45 },
+  });
+  result.push({ ...segment_option(state.segments, x_of, 4), lineStyle: { width: 3, color: colors.pick } });
   return result;
 }
 
-function segment_option(segments: readonly Segment[], z: number): object {
+function segment_option(segments: readonly Segment[], x_of: (index: number) => number, z: number): object {
   const data = segments.flatMap(({ index, low, high }) => [
-    [index + 1, low],
-    [index + 1, high],
-    [index + 1, null],
+    [x_of(index), low],
+    [x_of(index), high],
+    [x_of(index), null],
   ]);
   return { id: `segments ${z}`, type: 'line', data, showSymbol: false, silent: true, z };
 }

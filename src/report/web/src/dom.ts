@@ -19,17 +19,21 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
+/** An element of a picture. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Record<string, string | number>,
+): SVGElementTagNameMap[K] {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}
+
 /** A small stroked icon on a 16 x 16 grid. */
 export function icon(path: string): SVGSVGElement {
-  const namespace = 'http://www.w3.org/2000/svg';
-  const svg = document.createElementNS(namespace, 'svg');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('class', 'icon');
-  svg.setAttribute('aria-hidden', 'true');
-  const shape = document.createElementNS(namespace, 'path');
-  shape.setAttribute('d', path);
-  svg.append(shape);
-  return svg;
+  const picture = svg('svg', { viewBox: '0 0 16 16', class: 'icon', 'aria-hidden': 'true' });
+  picture.append(svg('path', { d: path }));
+  return picture;
 }
 
 /** The text with every occurrence of a pattern inside <mark>. */

@@ -1,10 +1,9 @@
 // Which entries are worse together than apart, and which cancel: a matrix of the most sensitive ones and a list of pairs.
 
-import { h } from './dom';
+import { h, svg } from './dom';
 import type { Entry, InteractionsData } from './ranking';
 
 const kPairs = 10;
-const kNamespace = 'http://www.w3.org/2000/svg';
 const kCell = 16;
 
 function signed(value: number): string {
@@ -14,15 +13,6 @@ function signed(value: number): string {
 function words(value: number): string {
   if (Math.abs(value) < 0.1) return 'independent';
   return value > 0 ? 'worse together' : 'they cancel';
-}
-
-function svg<K extends keyof SVGElementTagNameMap>(
-  tag: K,
-  attributes: Record<string, string | number>,
-): SVGElementTagNameMap[K] {
-  const element = document.createElementNS(kNamespace, tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  return element;
 }
 
 /** One square per pair; its colour says how the errors add up, a line below says it in words. */

@@ -1,5 +1,6 @@
 // Entry: reads the data block of the page and builds the page that it names.
 
+import { frontier_page, type FrontierData } from './frontier';
 import { histograms_page, type HistogramsData } from './histograms';
 import { lines_page, type LinesData } from './lines';
 import { ranges_page, type RangesData } from './ranges';
@@ -16,6 +17,9 @@ switch (data.page) {
     break;
   case 'ranges':
     ranges_page(data as RangesData);
+    break;
+  case 'frontier':
+    frontier_page(data as FrontierData);
     break;
   case 'lines':
     lines_page(data as LinesData);

@@ -1,4 +1,4 @@
-// A plot of values over the position in a list: lines, markers, zoom, hover and guide lines.
+// A plot of values over the position in a list, or over a number: lines, markers, zoom, hover and guide lines.
 //
 // ECharts draws what is heavy (lines, thousands of markers, axes). What a person grips or reads with a screen reader
 // (guide lines, the hover card, the zoom box) are elements above the canvas: they move without a redraw.
@@ -19,6 +19,7 @@ export interface PlotOptions {
   label: string; // for screen readers
   x_label: string;
   y_label: string;
+  xs?: readonly number[]; // ascending; default: 1, 2, ...
   series: Series[];
   whiskers?: Segment[];
   card: (index: number) => Node; // what the hover card shows
@@ -39,7 +40,7 @@ export class Plot {
   private readonly card = h('div', { class: 'card-hover', role: 'tooltip', hidden: true });
   private readonly live = h('p', { class: 'off-screen', 'aria-live': 'polite' });
   private readonly chart: echarts.ECharts;
-  private readonly count: number;
+  private readonly xs: readonly number[];
   private series: readonly Series[];
   private hits: readonly number[] = [];
   private segments: readonly Segment[] = [];
@@ -51,8 +52,8 @@ export class Plot {
 
   constructor(private readonly options: PlotOptions) {
     this.series = options.series;
-    this.count = options.series[0].values.length;
-    this.shown = this.count;
+    this.xs = options.xs ?? options.series[0].values.map((_, index) => index + 1);
+    this.shown = this.xs.length;
     this.element = h(
       'div',
       { class: 'plot', tabindex: 0, role: 'group', 'aria-label': options.label },
@@ -151,9 +152,10 @@ export class Plot {
 
   draw(): void {
     const { x_label, y_label, whiskers = [] } = this.options;
-    const { count, series, hits, segments, shown, cropped } = this;
+    const { xs, series, hits, segments, shown, cropped } = this;
+    const positions = this.options.xs === undefined;
     const width = this.chart.getWidth();
-    const state = { x_label, y_label, count, series, hits, segments, whiskers, shown, cropped, width };
+    const state = { x_label, y_label, xs, positions, series, hits, segments, whiskers, shown, cropped, width };
     this.chart.setOption(chart_option(state, palette()), { replaceMerge: ['series'] });
     this.place();
   }
@@ -184,7 +186,7 @@ export class Plot {
     const [x, y] = this.chart.getOption().dataZoom as { start: number; end: number }[];
     const full = (zoom: { start: number; end: number }): boolean => zoom.start <= 0 && zoom.end >= 100;
     const before = marker_style(this.shown) + String(this.cropped);
-    this.shown = Math.ceil((this.count * (x.end - x.start)) / 100);
+    this.shown = Math.ceil((this.xs.length * (x.end - x.start)) / 100);
     this.cropped = !full(y);
     if (before !== marker_style(this.shown) + String(this.cropped)) this.draw();
     else this.place();
@@ -194,7 +196,7 @@ export class Plot {
   private press(event: KeyboardEvent): void {
     if (event.target !== this.element) return;
     const step = event.shiftKey ? 10 : 1;
-    const last = this.count - 1;
+    const last = this.xs.length - 1;
     const from = this.current;
     let to: number;
     let turn = 1;
@@ -276,22 +278,32 @@ export class Plot {
     return values.reduce((best, value) => (Math.abs(value - y) < Math.abs(best - y) ? value : best), values[0] ?? NaN);
   }
 
+  /** Index of the first point at `x` or to the right of it. */
+  private first_from(x: number): number {
+    let [low, high] = [0, this.xs.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.xs[middle] < x) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   /** Focuses the point meant by a pointer position: near in x above all, so that sparse plots are easy to read. */
   private hover(x: number, y: number): void {
     const area = this.area();
     if (x < area.left - 8 || x > area.right + 8 || y < area.top - 8 || y > area.bottom + 8) return this.focus(-1);
-    const level = this.chart.convertFromPixel({ gridIndex: 0 }, [x, y])[1];
-    const [x0] = this.pixel(1, 0);
-    const pitch = this.pixel(2, 0)[0] - x0;
-    const reach = Math.max(kHoverReach, pitch);
-    const first = Math.max(0, Math.ceil((x - reach - x0) / pitch));
-    const last = Math.min(this.count - 1, Math.floor((x + reach - x0) / pitch));
+    const at = (px: number): number[] => this.chart.convertFromPixel({ gridIndex: 0 }, [px, y]);
+    const level = at(x)[1];
+    // Beside the points in reach, the next one on each side.
+    const first = Math.max(0, this.first_from(at(x - kHoverReach)[0]) - 1);
+    const last = Math.min(this.xs.length - 1, this.first_from(at(x + kHoverReach)[0]));
     let best = -1;
     let least = Infinity;
     for (let index = first; index <= last; ++index) {
       const value = this.nearest_value(index, level);
       if (!Number.isFinite(value)) continue;
-      const [px, py] = this.pixel(index + 1, value);
+      const [px, py] = this.pixel(this.xs[index], value);
       const distance = Math.hypot(px - x, 0.3 * (py - y));
       if (distance < least) [best, least] = [index, distance];
     }
@@ -305,7 +317,7 @@ export class Plot {
 
   private place_focus(): void {
     const area = this.area();
-    const [x, y] = this.pixel(this.current + 1, this.level);
+    const [x, y] = this.pixel(this.xs[this.current], this.level);
     const shown = x >= area.left - 1 && x <= area.right + 1;
     const inside = shown && y >= area.top - 1 && y <= area.bottom + 1;
     this.ring.hidden = !inside;

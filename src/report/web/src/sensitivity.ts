@@ -117,8 +117,7 @@ export function sensitivity_page(data: SensitivityData): void {
       title: 'Rank',
       kind: 'number',
       key: ({ rank }) => rank,
-      cell: (entry) =>
-        entry.tied_with_next ? h('span', { title: kTied }, rank_text(entry)) : rank_text(entry),
+      cell: (entry) => (entry.tied_with_next ? h('span', { title: kTied }, rank_text(entry)) : rank_text(entry)),
     },
     { title: 'Name', kind: 'name', key: ({ name }) => name, cell: ({ name }) => marked(name, filter.patterns) },
     ...(data.details_label === ''

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
+
+#include "bitsweep/error.h"
+#include "bitsweep/report.h"
+#include "report/page.h"
+
+namespace bitsweep {
+namespace {
+
+std::size_t index_of(const std::string& cost) {
+  std::string known;
+  for (std::size_t i = 0; i < mix_costs().size(); ++i) {
+    if (mix_costs()[i].name == cost) return i;
+    known += (known.empty() ? "" : ", ") + mix_costs()[i].name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "report", "no cost is named \"" + cost + "\"",
+              "use one of: " + known);
+}
+
+const std::string& name_of(const QuantizerGroup& group) {
+  return group.activations.empty() ? group.parameters.front() : group.activations.front();
+}
+
+// Groups by the place of their first tensor among the quantizers of the simulation.
+std::vector<std::size_t> in_network_order(const Simulation& simulation,
+                                          const std::vector<QuantizerGroup>& groups) {
+  std::map<std::string, std::size_t> place;
+  for (const std::string& name : simulation.tensor_names()) place.emplace(name, place.size());
+  const auto first = [&](const QuantizerGroup& group) {
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (const auto* names : {&group.activations, &group.parameters}) {
+      for (const std::string& name : *names) {
+        if (const auto found = place.find(name); found != place.end())
+          least = std::min(least, found->second);
+      }
+    }
+    return least;
+  };
+  std::vector<std::size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::size_t> places;
+  for (const QuantizerGroup& group : groups) places.push_back(first(group));
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(places[a], a) < std::pair(places[b], b);
+  });
+  return order;
+}
+
+double bits_of(const Candidate& candidate) {
+  return effective_bits(candidate.activation) *
+         (candidate.parameter ? effective_bits(*candidate.parameter) : 1.0);
+}
+
+// Texts of all candidates that some point uses, most bits first.
+std::vector<std::string> types_of(const std::vector<const MixPoint*>& points) {
+  std::map<std::string, double> bits;
+  for (const MixPoint* point : points) {
+    for (const Candidate& c : point->by_group) bits.emplace(mix_candidate_text(c), bits_of(c));
+  }
+  std::vector<std::string> types;
+  for (const auto& [text, unused] : bits) types.push_back(text);
+  std::sort(types.begin(), types.end(), [&](const std::string& a, const std::string& b) {
+    return std::pair(-bits.at(a), a) < std::pair(-bits.at(b), b);
+  });
+  return types;
+}
+
+}  // namespace
+
+FrontierPage frontier_page(const Simulation& simulation, const MixResult& result,
+                           const std::string& cost, const std::vector<MixTarget>& targets) {
+  const std::size_t axis = index_of(cost);
+  FrontierPage page{.cost_label = mix_costs()[axis].summary};
+  std::vector<const MixPoint*> points;
+  for (const MixPoint& point : result.frontier) points.push_back(&point);
+  const MixPoint* chosen = result.chosen ? &*result.chosen : nullptr;
+  if (chosen != nullptr) {
+    // The choice is mostly a point of the curve already.
+    const auto same = std::find_if(points.begin(), points.end(), [&](const MixPoint* p) {
+      return p->by_group == chosen->by_group;
+    });
+    if (same != points.end()) {
+      *same = chosen;
+    } else {
+      points.insert(std::upper_bound(points.begin(), points.end(), chosen,
+                                     [&](const MixPoint* a, const MixPoint* b) {
+                                       return a->costs.at(axis) < b->costs.at(axis);
+                                     }),
+                    chosen);
+    }
+    page.chosen =
+        static_cast<int>(std::find(points.begin(), points.end(), chosen) - points.begin());
+  }
+  page.types = types_of(points);
+  const std::vector<std::size_t> order = in_network_order(simulation, result.groups);
+  for (const std::size_t g : order) page.groups.push_back(name_of(result.groups[g]));
+  for (const MixPoint* point : points) {
+    FrontierPage::Point& shown = page.points.emplace_back();
+    shown.cost = point->costs.at(axis);
+    shown.quality = point->measured_db;
+    shown.predicted = point->predicted_db;
+    for (const std::size_t g : order) {
+      const auto type =
+          std::find(page.types.begin(), page.types.end(), mix_candidate_text(point->by_group[g]));
+      shown.types.push_back(static_cast<int>(type - page.types.begin()));
+    }
+  }
+  for (const MixTarget& target : targets) {
+    page.facts.emplace_back(
+        "target", fmt::format("{} {} {:g}", target.name, target.at_least ? "\u2265" : "\u2264",
+                              target.value));
+    if (target.name == "sqnr") page.wanted = target.value;
+  }
+  if (!result.infeasible.empty()) page.facts.emplace_back("infeasible", result.infeasible);
+  if (result.test_db)
+    page.facts.emplace_back("on test data", fmt::format("{:.2f} dB", *result.test_db));
+  for (const MixCheck& check : result.checks) {
+    page.facts.emplace_back(
+        check.name + " on test data",
+        fmt::format("{:.4g}{}{}", check.score, check.unit.empty() ? "" : " ", check.unit));
+  }
+  return page;
+}
+
+void write_frontier_page(const FrontierPage& page, const std::filesystem::path& path) {
+  if (page.points.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "report", "there are no points to show",
+                "give the result of a mix with frontier points");
+  }
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  for (const FrontierPage::Point& point : page.points) {
+    if (!point.types.empty() && point.types.size() != page.groups.size()) {
+      throw Error(ErrorCode::kInvalidArgument, "report",
+                  fmt::format("a point has types for {} groups, there are {}", point.types.size(),
+                              page.groups.size()),
+                  "give one type for each group");
+    }
+    points.push_back({{"cost", report::json_number(point.cost)},
+                      {"quality", report::json_number(point.quality)},
+                      {"predicted", point.predicted ? report::json_number(*point.predicted)
+                                                    : nlohmann::ordered_json(nullptr)},
+                      {"types", point.types}});
+  }
+  nlohmann::ordered_json fields{{"cost_label", page.cost_label},
+                                {"quality_label", page.quality_label},
+                                {"types", page.types},
+                                {"groups", page.groups},
+                                {"points", std::move(points)},
+                                {"chosen", page.chosen},
+                                {"wanted", nullptr}};
+  if (page.wanted) fields["wanted"] = report::json_number(*page.wanted);
+  report::write_page("frontier", page.title, page.facts, fields, path);
+}
+
+}  // namespace bitsweep
