@@ -53,6 +53,7 @@ PUBLIC = {
     "budget.h": "allocate",
     "mix.h": "allocate",
     "data.h": "data",
+    "analysis.h": "report",
     "report.h": "report",
     "encodings_file.h": "export",
     "qdq_export.h": "export",

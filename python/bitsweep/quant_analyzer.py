@@ -15,7 +15,6 @@ from typing import Any
 import onnx
 
 from bitsweep import _core
-from bitsweep._analyzer_files import write_histograms, write_layers, write_ranges
 from bitsweep._group_scores import Mode, restored_switches
 from bitsweep._model_input import unwrap_proto
 from bitsweep.analysis.metrics import SensitivityMetric
@@ -256,7 +255,7 @@ class QuantAnalyzer:
         self, sim: QuantizationSimModel, results_dir: str | os.PathLike[str]
     ) -> None:
         """Writes the ranges of all encodings to ``min_max_ranges/``."""
-        write_ranges(Path(results_dir) / "min_max_ranges", sim)
+        _core.write_quantizer_ranges(sim.native, Path(results_dir) / "min_max_ranges")
 
     def export_per_layer_stats_histogram(
         self, sim: QuantizationSimModel, results_dir: str | os.PathLike[str]
@@ -268,7 +267,7 @@ class QuantAnalyzer:
         RuntimeError
             For a scheme that keeps no histograms (min_max).
         """
-        write_histograms(Path(results_dir), sim)
+        _core.write_quantizer_histograms(sim.native, Path(results_dir))
 
     def export_per_layer_mse_loss(
         self, sim: QuantizationSimModel, results_dir: str | os.PathLike[str]
@@ -281,8 +280,12 @@ class QuantAnalyzer:
         samples = itertools.islice(self._mse_samples or (), self._num_mse_samples)
         feeds = (_as_feed(sample, names) for sample in samples)
         losses = dict(_core.layer_errors(sim.native, feeds))
-        write_layers(
-            Path(results_dir), "per_layer_mse_loss", "Error of each layer's output", losses, "MSE"
+        _core.write_layer_values(
+            Path(results_dir),
+            "per_layer_mse_loss",
+            "Error of each layer's output",
+            "MSE",
+            list(losses.items()),
         )
         return losses
 
@@ -298,7 +301,7 @@ class QuantAnalyzer:
         scores = analyze_per_layer_sensitivity(sim, self._eval, mode=mode, **options)
         label = self._eval.name if isinstance(self._eval, SensitivityMetric) else "Score"
         title = f"Score with {which} one layer quantized"
-        write_layers(Path(results_dir), name, title, scores, label)
+        _core.write_layer_values(Path(results_dir), name, title, label, list(scores.items()))
         return scores
 
 

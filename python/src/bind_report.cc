@@ -5,35 +5,19 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bind.h"
+#include "bitsweep/analysis.h"
 #include "bitsweep/report.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace bitsweep::python {
-
-namespace {
-
-// One bucket has no neighbour that tells its width: the encoding's range stands in for it.
-Histogram histogram_of(const std::string& name,
-                       const std::vector<std::pair<double, double>>& buckets, double min,
-                       double max) {
-  Histogram histogram{.name = name, .encoding_min = min, .encoding_max = max};
-  for (const auto& [left, share] : buckets) histogram.probabilities.push_back(share);
-  if (!buckets.empty()) histogram.begin = buckets.front().first;
-  histogram.width =
-      buckets.size() > 1 ? buckets[1].first - buckets[0].first : std::max(max - min, 1e-30);
-  return histogram;
-}
-
-}  // namespace
 
 void bind_report(nb::module_& m) {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
@@ -117,22 +101,12 @@ void bind_report(nb::module_& m) {
         write_frontier_page(frontier_page(simulation, result, cost, parsed), path);
       },
       "path"_a, "simulation"_a, "result"_a, "cost"_a, "targets"_a);
-  using Buckets = std::vector<std::pair<double, double>>;
-  m.def(
-      "write_histograms_page",
-      [](const std::filesystem::path& path, std::string title,
-         const std::vector<std::tuple<std::string, Buckets, double, double>>& entries,
-         Pairs facts) {
-        HistogramsPage page;
-        page.title = std::move(title);
-        for (const auto& [name, buckets, min, max] : entries)
-          page.histograms.push_back(histogram_of(name, buckets, min, max));
-        page.facts = std::move(facts);
-        nb::gil_scoped_release release;
-        write_histograms_page(page, path);
-      },
-      "path"_a, nb::kw_only(), "title"_a, "entries"_a, "facts"_a = Pairs(),
-      "`entries`: (name, [(left edge, share)], smallest bound, largest bound).");
+  m.def("write_layer_values", &write_layer_values, "folder"_a, "name"_a, "title"_a, "label"_a,
+        "values"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("write_quantizer_ranges", &write_quantizer_ranges, "simulation"_a, "folder"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("write_quantizer_histograms", &write_quantizer_histograms, "simulation"_a, "folder"_a,
+        nb::call_guard<nb::gil_scoped_release>());
   m.def("sweep_run_info_to_json", &sweep_run_info_to_json, "result"_a);
   m.def(
       "sweep_to_json",

@@ -62,6 +62,10 @@ class TestAnalyze:
         assert not (tmp_path / "activations_pdf").exists()
         assert not (tmp_path / "per_layer_mse_loss.json").exists()
 
+    def test_histograms_of_min_max_are_refused(self, cnn_sim, analyzer, tmp_path):
+        with pytest.raises(RuntimeError, match="keeps a histogram"):
+            analyzer.export_per_layer_stats_histogram(cnn_sim, tmp_path)
+
     def test_continues_in_its_run_directory(self, cnn, tmp_path):
         calls = []
 

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 #include "bitsweep/error.h"
+#include "bitsweep/metric.h"
 #include "interrupt.h"
 
 namespace bitsweep::cli {
@@ -18,6 +20,27 @@ void note(const std::string& text) {
 std::unique_ptr<DataSource> open_data(const DataArguments& arguments, const Model& model) {
   return open_samples(arguments.data, model,
                       {.max_samples = arguments.num_samples, .batch_size = arguments.batch_size});
+}
+
+std::unique_ptr<DataSource> open_data_for(const std::vector<std::string>& metrics,
+                                          const DataArguments& arguments, const Model& model) {
+  auto samples = open_data(arguments, model);
+  std::vector<std::string> unused = samples->unused();
+  std::erase(unused, arguments.labels);
+  for (const std::string& name : metrics) {
+    if (!find_metric(name).needs_labels || !arguments.labels.empty()) continue;
+    throw Error(ErrorCode::kInvalidArgument, "options",
+                "the metric " + name + " compares with labels, and there are none",
+                unused.empty() ? "name them with --labels FILE.npy"
+                               : fmt::format("name them with --labels; {} holds: {}",
+                                             arguments.data, fmt::join(unused, ", ")));
+  }
+  if (!arguments.labels.empty())
+    samples = with_labels(std::move(samples), read_labels(arguments.labels, arguments.data));
+  if (!unused.empty()) {
+    note(fmt::format("not used, because no model input has the name: {}", fmt::join(unused, ", ")));
+  }
+  return samples;
 }
 
 std::unique_ptr<DataSource> open_calibration_data(const DataArguments& arguments,

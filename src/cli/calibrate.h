@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bitsweep/data.h"
 #include "bitsweep/simulation.h"
@@ -16,6 +17,10 @@ void note(const std::string& text);
 
 /// The samples of --data.
 std::unique_ptr<DataSource> open_data(const DataArguments& arguments, const Model& model);
+/// The same with --labels, for metrics that may need them; notes arrays that no input takes.
+/// @throws Error(kInvalidArgument) when a metric needs labels and there are none.
+std::unique_ptr<DataSource> open_data_for(const std::vector<std::string>& metrics,
+                                          const DataArguments& arguments, const Model& model);
 /// Those of --calibration-data; as many as of --data, and the same, when it is not given.
 std::unique_ptr<DataSource> open_calibration_data(const DataArguments& arguments,
                                                   const Model& model);

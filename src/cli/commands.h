@@ -12,6 +12,7 @@ namespace bitsweep::cli {
 using Action = std::function<int()>;
 
 /// Each adds its command to `app`; when the user calls it, `*action` is set.
+void add_analyze_command(CLI::App* app, Action* action);
 void add_export_command(CLI::App* app, Action* action);
 void add_inspect_command(CLI::App* app, Action* action);
 void add_metrics_command(CLI::App* app, Action* action);

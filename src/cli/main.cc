@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   bitsweep::cli::Action action;
   bitsweep::cli::add_sweep_command(&app, &action);
+  bitsweep::cli::add_analyze_command(&app, &action);
   bitsweep::cli::add_mix_command(&app, &action);
   bitsweep::cli::add_inspect_command(&app, &action);
   bitsweep::cli::add_prepare_command(&app, &action);

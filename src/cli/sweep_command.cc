@@ -68,18 +68,10 @@ Facts facts_of(const Arguments& arguments, const Simulation& simulation,
       {"bitsweep", BITSWEEP_VERSION}};
 }
 
-void require_labels(const SweepOptions& options, const DataArguments& data,
-                    const std::vector<std::string>& unused) {
+std::vector<std::string> metrics_of(const SweepOptions& options) {
   std::vector<std::string> names = {options.metric};
   for (const MetricChoice& more : options.more_metrics) names.push_back(more.name);
-  for (const std::string& name : names) {
-    if (!find_metric(name).needs_labels || !data.labels.empty()) continue;
-    throw Error(ErrorCode::kInvalidArgument, "options",
-                "the metric " + name + " compares with labels, and there are none",
-                unused.empty() ? "name them with --labels FILE.npy"
-                               : fmt::format("name them with --labels; {} holds: {}", data.data,
-                                             fmt::join(unused, ", ")));
-  }
+  return names;
 }
 
 std::regex name_pattern(const std::string& pattern) {
@@ -164,19 +156,10 @@ int run_sweep(const Arguments& arguments) {
 
   const Model model = Model::load(arguments.model.model);
   const SweepOptions checked = arguments.sweep.sweep_options(model);
-  auto samples = open_data(arguments.data, model);
-  std::vector<std::string> unused = samples->unused();
-  std::erase(unused, arguments.data.labels);
-  require_labels(checked, arguments.data, unused);
-  if (!arguments.data.labels.empty())
-    samples =
-        with_labels(std::move(samples), read_labels(arguments.data.labels, arguments.data.data));
+  const auto samples = open_data_for(metrics_of(checked), arguments.data, model);
   const bool same_data = arguments.data.calibration_data.empty();
   const auto calibration_samples = open_calibration_data(arguments.data, model);
   prepare_output_folder(arguments.sweep.output_folder);
-  if (!unused.empty()) {
-    note(fmt::format("not used, because no model input has the name: {}", fmt::join(unused, ", ")));
-  }
   if (same_data) note("calibrating on the samples of --data; give others with --calibration-data");
 
   Simulation simulation(model, simulation_options);

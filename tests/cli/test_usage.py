@@ -37,7 +37,7 @@ def test_metrics_lists_every_metric_with_unit_and_direction(run: Run) -> None:
     [
         (
             [],
-            "no command is given; use one of: sweep, mix, inspect, prepare, quantize, export, verify, metrics",
+            "no command is given; use one of: sweep, analyze, mix, inspect, prepare, quantize, export, verify, metrics",
         ),
         (["sweeep"], 'no command is named "sweeep"'),
         (["sweep"], "required"),

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <tuple>
 
+#include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
 #include "graph/testing/model_builder.h"
@@ -44,10 +44,6 @@ class MixRanges : public ::testing::Test {
       return false;
     };
     return mix(sim, calibration_, search_, nullptr, options);
-  }
-
-  ~MixRanges() override {
-    if (!run_directory_.empty()) std::filesystem::remove_all(run_directory_);
   }
 
   static std::string refusal(const std::function<void()>& what) {
@@ -129,8 +125,8 @@ TEST_F(MixRanges, AnEstimatorGivesTheRangesOfASimulationWithItsScheme) {
 }
 
 TEST_F(MixRanges, OneCalibrationForEachEstimatorAndNoneTheSecondTime) {
-  run_directory_ =
-      std::filesystem::path(::testing::TempDir()) / ("mix_ranges_" + std::to_string(::getpid()));
+  const bitsweep::testing::OwnFolder folder;
+  run_directory_ = folder.path();
   const std::vector<std::string> candidates{"W8A8", "W8A8@mse", "W4A8", "W4A8@mse"};
   const MixResult cold = run(sim_, candidates, {"sqnr>=10"});
   EXPECT_EQ(num_calibrated_, 2 * 4);
