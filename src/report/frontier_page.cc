@@ -28,11 +28,15 @@ const std::string& name_of(const QuantizerGroup& group) {
   return group.activations.empty() ? group.parameters.front() : group.activations.front();
 }
 
-// Groups by the place of their first tensor among the quantizers of the simulation.
+// Groups by the first operator that reads or writes one of their tensors.
 std::vector<std::size_t> in_network_order(const Simulation& simulation,
                                           const std::vector<QuantizerGroup>& groups) {
   std::map<std::string, std::size_t> place;
-  for (const std::string& name : simulation.tensor_names()) place.emplace(name, place.size());
+  for (const OperatorInfo& op : simulation.operators()) {
+    for (const auto* names : {&op.inputs, &op.outputs}) {
+      for (const std::string& name : *names) place.emplace(name, place.size());
+    }
+  }
   const auto first = [&](const QuantizerGroup& group) {
     std::size_t least = std::numeric_limits<std::size_t>::max();
     for (const auto* names : {&group.activations, &group.parameters}) {
