@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "mix_output.h"
+#include "mix_progress.h"
 #include "mix_samples.h"
 #include "options.h"
 #include "sweep_output.h"
@@ -83,17 +84,9 @@ int run_mix(const Arguments& arguments) {
 
   Simulation simulation(model, simulation_options);
   arguments.model.apply_to(simulation);
-  std::string stage;
-  options.progress = [&](const MixProgress& p) {
-    if (p.stage != stage) {
-      if (!stage.empty()) reporter.end();
-      stage = p.stage;
-      reporter.begin(stage, p.stage == "check" ? "mixes" : "samples", "");
-    }
-    SweepProgress progress;
-    progress.done = p.done;
-    progress.total = p.total;
-    reporter.update(progress);
+  MixReporter shown(reporter);
+  options.progress = [&](const MixProgress& progress) {
+    shown.update(progress);
     return interrupted();
   };
   const MixResult result =

@@ -49,6 +49,51 @@ def test_mix_writes_policy_curve_and_a_model_that_runs(
     onnx.checker.check_model(onnx.load(folder / "model.qdq.onnx"))
 
 
+def test_progress_goes_from_step_to_step_and_counts_the_mixes(
+    run: Run, model: Path, data: Path
+) -> None:
+    result = run("mix", model, "--data", data, "--candidates", "W8A8,W4A8", "--points", "4",
+                 "--progress", "json", "-o", "out")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    phases = list(dict.fromkeys(line["phase"] for line in lines))
+    assert phases == ["calibrate", "measure groups", "measure mixes"]
+    assert [line["phase"] for line in lines] == sorted(
+        (line["phase"] for line in lines), key=phases.index
+    )
+    mixes = [line["done"] for line in lines if line["phase"] == "measure mixes"]
+    assert mixes == sorted(mixes)
+
+
+def test_a_target_whose_kernels_take_no_candidate_names_the_operator(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    kernel = {
+        "activation": {"bitwidth": 16, "dtype": "int"},
+        "param": {"bitwidth": 8, "dtype": "int"},
+    }
+    rules = {"defaults": {"ops": {"is_output_quantized": "True"}, "params": {"is_quantized": "True"},
+                          "supported_kernels": [kernel]},
+             "params": {}, "op_type": {"Conv": {"supported_kernels": [kernel]}}, "supergroups": [],
+             "model_input": {"is_input_quantized": "True"}, "model_output": {}}  # fmt: skip
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    result = run("mix", model, "--data", data, "--candidates", "W8A8,W4A8@block2", "--rules", "rules.json",
+                 "--points", "0", "-o", "out")  # fmt: skip
+    assert result.returncode == 2
+    (error,) = [line for line in result.stderr.splitlines() if line.startswith("error")]
+    assert "supported for Conv" in error
+    assert "int16/int8" in error
+
+
+def test_limits_that_are_possible_one_by_one_but_not_together_are_infeasible(
+    run: Run, model: Path, data: Path
+) -> None:
+    result = run("mix", model, "--data", data, "--candidates", "W8A4,W4A16", "--target", "bops<=0.55",
+                 "--target", "bytes<=220B", "--points", "0", "-o", "out")  # fmt: skip
+    assert result.returncode == 1
+    assert "infeasible: " in result.stderr
+
+
 def test_impossible_budget_says_the_minimum(run: Run, model: Path, data: Path) -> None:
     result = run("mix", model, "--data", data, "--candidates", "W8A8", "--target", "bytes<=1B",
                  "--points", "0", "-o", "out")  # fmt: skip
@@ -119,7 +164,14 @@ def test_quantize_export_and_sweep_take_the_policy(
 
 
 @pytest.mark.parametrize(
-    ("content", "words"), [(None, "cannot be read"), ("{}", "no policy"), ("[", "no policy")]
+    ("content", "words"),
+    [
+        (None, "cannot be read"),
+        ("{}", "no policy"),
+        ("[", "no policy"),
+        ('{"kind": "bitsweep mix policy", "version": 9}', "another version"),
+        ('{"kind": "bitsweep mix policy", "version": 1, "model_sha256": "0"}', "another model"),
+    ],
 )
 def test_bad_policy_is_one_sentence(
     run: Run, model: Path, data: Path, tmp_path: Path, content: str | None, words: str
