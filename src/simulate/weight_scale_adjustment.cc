@@ -43,7 +43,10 @@ class Adjuster {
     const auto sx = static_cast<float>(x->encoding()->cells.front().delta);
     const std::vector<std::vector<double>> bias = bias_per_scale(op, encoding.cells.size());
     const Quantizer* y = op.outputs.empty() ? nullptr : ready_integer(op.outputs.front());
-    const bool half = graph_type(weight) == DataType::kFloat16;
+    // The scale of a bias, written as a half, must not vanish.
+    const TensorId bias_tensor = bias_of(op);
+    const bool half_bias = bias_tensor != graph::kAbsent &&
+                           engine_.graph().tensor(bias_tensor).type == DataType::kFloat16;
     bool widened = false;
     for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
       auto sw = static_cast<float>(encoding.cells[c].delta);
@@ -58,7 +61,7 @@ class Adjuster {
         for (const double b : bias[c])
           sw = hold(sw, (std::nearbyint(b / step) + offset) * step, sx);
       }
-      if (half && sx >= kSmallestNormalHalf && sx * sw < kSmallestNormalHalf) {
+      if (half_bias && sx >= kSmallestNormalHalf && sx * sw < kSmallestNormalHalf) {
         sw =
             static_cast<float>(std::max<double>(sw, static_cast<double>(kSmallestNormalHalf) / sx));
       }
@@ -87,7 +90,10 @@ class Adjuster {
     return static_cast<float>(std::max<double>(sw, std::abs(value) / (kInt32Limit * sx)));
   }
 
-  DataType graph_type(TensorId t) const { return engine_.graph().tensor(t).type; }
+  static TensorId bias_of(const graph::Operator& op) {
+    const TensorId own = parameter(op, "bias");
+    return own != graph::kAbsent ? own : op.added_bias;
+  }
 
   static TensorId parameter(const graph::Operator& op, std::string_view kind) {
     for (const auto& [tensor, k] : op.parameters) {
@@ -124,8 +130,7 @@ class Adjuster {
   std::vector<std::vector<double>> bias_per_scale(const graph::Operator& op,
                                                   std::size_t num_scales) const {
     std::vector<std::vector<double>> result(num_scales, {0.0});
-    const TensorId own = parameter(op, "bias");
-    const TensorId id = own != graph::kAbsent ? own : op.added_bias;
+    const TensorId id = bias_of(op);
     if (id == graph::kAbsent) return result;
     const Tensor bias = engine_.graph().static_value(id).to_float();
     const std::span<const float> values = bias.floats();

@@ -166,3 +166,26 @@ def test_a_bfloat16_layer_without_a_kernel_is_refused_in_one_sentence():
     )
     with pytest.raises(Error, match=r"MatMul.*'product'.*; check that"):
         simulate(model, [{"x": normal(1, 4).astype(bfloat16)}])
+
+
+# Only the scale of a bias, written as a half, asks for wider steps of the weight
+@pytest.mark.parametrize("bias", [False, True])
+def test_steps_of_half_weights_are_widened_for_a_bias_only(bias):
+    weight = normal(8, 8).astype(np.float16)
+    model = build(
+        [node("Gemm", ["x", "W", "b"] if bias else ["x", "W"], ["y"])],
+        {"x": [1, 8]},
+        {"W": weight, **({"b": normal(8).astype(np.float16)} if bias else {})},
+        opset=19,
+        input_types={"x": TensorProto.FLOAT16},
+        output_type=TensorProto.FLOAT16,
+    )
+    feeds = [{"x": np.linspace(-4, 4, 8, dtype=np.float16).reshape(1, 8)}]
+    sim = simulate(model, feeds, activation_type="int16")
+    step = sim.qc_quantize_op_dict["W"].get_encodings()[0].delta
+    input_step = sim.qc_quantize_op_dict["x"].get_encodings()[0].delta
+    floor = float(np.finfo(np.float16).tiny) / input_step
+    if bias:
+        np.testing.assert_allclose(step, floor, rtol=1e-6)
+    else:
+        assert step < float(np.abs(weight).max()) / 100 < floor
