@@ -46,11 +46,11 @@ std::string range_estimator_text(const RangeEstimator& estimator);
 /// Costs that a mix can be limited by, each with its meaning and unit.
 ///
 /// bops: bit operations (MACs * bits * bits, every product) as share of those of the dearest choice
-/// of each group, float32 left aside. gbops: the same in units of 10^9. bytes: all weights with
-/// their scales, those without quantizer at their own width. share16: share of the MACs with an
-/// operand of 16 bits or more. peak: bytes of the activations that are alive at the same time, at
-/// worst. latency: milliseconds by the caller's table; only there when MixOptions::latency_table is
-/// given.
+/// of each group, float32 left aside (it may pass 1 with the candidate float). gbops: the same in
+/// units of 10^9. bytes: all weights with their scales, those without quantizer at their own width.
+/// share16: share of the MACs with an operand of 16 bits or more. peak: bytes of the activations
+/// that are alive at the same time, at worst. latency: milliseconds by the caller's table; only
+/// there when MixOptions::latency_table is given.
 struct MixCostInfo {
   std::string name;
   std::string summary;
@@ -141,7 +141,7 @@ struct MixResult {
   std::vector<MixCheck> checks;   ///< of the chosen configuration, as asked for
   std::optional<double> gap;      ///< of the last solve, by its bound: (loss - bound) / loss
   bool optimal = false;           ///< that solve was proven optimal
-  bool agreed = false;            ///< predicted and measured agree within the tolerance
+  bool agreed = false;            ///< what was chosen is as predicted, within the tolerance
   int rounds = 0;
   int num_measured = 0;            ///< configurations run for real
   std::int64_t num_run = 0;        ///< runs of a state on a sample
@@ -187,6 +187,10 @@ struct MeasuredMix {
 /// after each run.
 BudgetProblem corrected_problem(const BudgetProblem& problem,
                                 const std::vector<MeasuredMix>& measured);
+
+/// For labels that were given on purpose. @throws Error(kInvalidArgument) when none of these
+/// metrics compares with them.
+void require_use_of_labels(const std::vector<std::string>& check_metrics);
 
 /// Every `period`-th sample of a source (`held_out`), or all others; the source must outlive it.
 std::unique_ptr<SampleSource> split_samples(SampleSource& source, int period, bool held_out);

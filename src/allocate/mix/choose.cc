@@ -98,14 +98,16 @@ MixChoice choose(MixTask& task, const MixGroups& groups) {
     const double predicted = db_of(loss_of(now, found.choices));
     const bool agrees = std::abs(predicted - run.measured.db) <= task.options().tolerance_db;
     const bool meets = !wanted || run.measured.db >= *wanted;
-    choice.agreed = agrees && meets;
-    if (choice.agreed || (seen && meets)) break;
+    if (meets && (agrees || seen)) break;
     if (!meets) margin *= loss_of_db(std::max(0.02, *wanted - run.measured.db));
   }
   // Only now: whether prediction and measurement agree is a matter of the solver's answers.
   task.measure_uniform();
   try_neighbours(task);
   choice.run = task.best();
+  choice.agreed =
+      choice.run != nullptr &&
+      std::abs(choice.run->predicted_db - choice.run->measured.db) <= task.options().tolerance_db;
   if (choice.run == nullptr) choice.infeasible = why_out_of_reach(task, groups);
   return choice;
 }

@@ -11,7 +11,7 @@ namespace bitsweep::allocate {
 struct MixChoice {
   const WholeRun* run = nullptr;  ///< null: nothing was found that meets the targets
   std::string infeasible;         ///< why
-  bool agreed = false;            ///< predicted and measured agree within the tolerance
+  bool agreed = false;            ///< its prediction and measurement agree within the tolerance
   int rounds = 0;
 };
 

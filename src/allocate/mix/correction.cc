@@ -169,8 +169,9 @@ double chance_of(const std::vector<MeasuredMix>& measured) {
     for (std::size_t i = 0; i < n; ++i)
       mean[i] += mix.without_db[i] / static_cast<double>(measured.size());
   }
-  double sum = 0.0;
+  std::vector<double> chances;
   for (const MeasuredMix& mix : measured) {
+    double sum = 0.0;
     double center = 0.0;
     for (std::size_t i = 0; i < n; ++i)
       center += (mix.without_db[i] - mean[i]) / static_cast<double>(n);
@@ -178,10 +179,14 @@ double chance_of(const std::vector<MeasuredMix>& measured) {
       const double d = kNepersPerDb * (mix.without_db[i] - mean[i] - center);
       sum += d * d;
     }
+    chances.push_back(sum);
   }
+  // The middle one: a few configurations of very few bits would decide the mean alone.
+  const auto middle = chances.begin() + static_cast<std::ptrdiff_t>(chances.size() / 2);
+  std::nth_element(chances.begin(), middle, chances.end());
   const double samples = static_cast<double>(n);
-  return std::max(kLeast,
-                  (samples - 1.0) / samples * sum / static_cast<double>(measured.size() - 1));
+  const double count = static_cast<double>(measured.size());
+  return std::max(kLeast, (samples - 1.0) / samples * *middle * count / (count - 1.0));
 }
 
 }  // namespace allocate

@@ -1,6 +1,8 @@
 #include "allocate/mix/curve.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "allocate/budget/descent.h"
@@ -10,37 +12,84 @@
 namespace bitsweep::allocate {
 namespace {
 
-/// Cheaper than the dearest by these shares of the curve: changes that cost next to nothing.
-constexpr double kNearTheEnd[] = {1.0 / 32, 1.0 / 128, 1.0 / 512};
-
-/// Points of the curve as a problem sees it, with more of them near the dear end.
-std::vector<std::vector<int>> points_of(const MixTask& task, const BudgetProblem& problem,
-                                        const std::vector<CostLimit>& limits) {
-  std::vector<std::vector<int>> points;
-  for (BudgetSolution& point :
-       frontier(problem, task.cost(), limits, task.options().frontier_points))
-    points.push_back(std::move(point.choices));
-  if (points.empty()) return points;
-  const double low = task.price(points.front());
-  const double high = task.price(best_choices(task.base()));
-  std::vector<CostLimit> near = limits;
-  near.push_back({task.cost(), high});
-  for (const double share : kNearTheEnd) {
-    near.back().at_most = high - share * (high - low);
-    BudgetSolution point = least_loss(problem, near, task.without_bound());
-    if (point.feasible()) points.push_back(std::move(point.choices));
+/// The curve while points are added: what a user gets at each cost that was tried.
+class Staircase {
+ public:
+  /// `db`: the best that was measured with this cost; nothing for a cost where nothing new was
+  /// found.
+  void add(double cost, double db = -kMaxDb) {
+    const auto [it, is_new] = steps_.emplace(cost, db);
+    it->second = std::max(it->second, db);
   }
-  return points;
+
+  /// Middle of the two neighbours with the largest area between them: better configurations can
+  /// hide there most. Nothing when there is no area left.
+  std::optional<double> widest_gap() const {
+    double best_db = -kMaxDb;
+    double largest = 0.0;
+    std::optional<double> middle;
+    for (auto it = steps_.begin(); it != steps_.end(); ++it) {
+      const double db = std::max(best_db, it->second);
+      if (it != steps_.begin()) {
+        const double from = std::prev(it)->first;
+        const double area = (it->first - from) * (db - best_db);
+        if (area > largest) {
+          largest = area;
+          middle = from + (it->first - from) / 2.0;
+        }
+      }
+      best_db = db;
+    }
+    return middle;
+  }
+
+ private:
+  std::map<double, double> steps_;  // cost, dB
+};
+
+bool within(const BudgetProblem& problem, const std::vector<CostLimit>& limits,
+            const std::vector<int>& choices) {
+  return std::all_of(limits.begin(), limits.end(), [&](const CostLimit& l) {
+    return cost_of(problem.costs[static_cast<std::size_t>(l.cost)], choices) <=
+           l.at_most * (1.0 + 1e-8);
+  });
+}
+
+/// Runs `count` more configurations, each in the widest gap of the curve, and learns from them.
+void fill_gaps(MixTask& task, const std::vector<CostLimit>& limits, int count, const Tick& tick) {
+  constexpr int kRunsByCorrection = 4;
+  Staircase curve;
+  std::size_t num_seen = 0;
+  const auto see_new_runs = [&] {
+    for (; num_seen < task.runs().all().size(); ++num_seen) {
+      const MeasuredMix& run = task.runs().all()[num_seen].weighted;
+      if (within(task.base(), limits, run.choices)) curve.add(task.price(run.choices), run.db);
+    }
+  };
+  std::vector<CostLimit> all = limits;
+  all.push_back({task.cost(), 0.0});
+  BudgetProblem now;
+  for (int i = 0; i < count; ++i) {
+    if (i % kRunsByCorrection == 0) now = task.corrected_by_weighted();
+    see_new_runs();
+    const std::optional<double> cost = curve.widest_gap();
+    if (!cost) return;
+    curve.add(*cost);
+    all.back().at_most = *cost;
+    const BudgetSolution point = least_loss(now, all, task.without_bound());
+    if (point.feasible()) task.measure(point.choices, now);
+    tick("check", i + 1, count);
+  }
 }
 
 /// The share of the differences between measured and predicted that is not chance of the samples.
 double trust_in_measured(const std::vector<std::pair<double, WholeRun>>& runs, double chance) {
   const auto count = static_cast<double>(runs.size());
   double mean = 0.0;
-  for (const auto& [price, run] : runs) mean += (run.measured.db - run.predicted_db) / count;
+  for (const auto& [price, run] : runs) mean += (run.weighted.db - run.predicted_db) / count;
   double variance = 0.0;
   for (const auto& [price, run] : runs) {
-    const double d = run.measured.db - run.predicted_db - mean;
+    const double d = run.weighted.db - run.predicted_db - mean;
     variance += kNepersPerDb * kNepersPerDb * d * d / count;
   }
   return variance > chance ? 1.0 - chance / variance : 0.0;
@@ -66,28 +115,21 @@ std::vector<WholeRun> make_curve(MixTask& task, const Tick& tick) {
   // The dearest is the end of the curve, whatever cancels in the search samples.
   task.measure(best_choices(task.base()), task.base());
 
-  const BudgetProblem proposing = task.corrected();
-  const std::vector<std::vector<int>> points = points_of(task, proposing, limits);
-  std::int64_t done = 0;
-  for (const std::vector<int>& point : points) {
-    task.measure(point, proposing);
-    tick("check", ++done, static_cast<std::int64_t>(points.size()));
-  }
+  fill_gaps(task, limits, task.options().frontier_points, tick);
 
-  const BudgetProblem now = task.corrected();
+  const BudgetProblem now = task.corrected_by_weighted();
+  const std::vector<MeasuredMix> weighted = task.runs().weighted();
   std::vector<std::pair<double, WholeRun>> runs;  // with their costs
-  for (const WholeRun& run : task.runs().all()) {
-    const bool fits = std::all_of(limits.begin(), limits.end(), [&](const CostLimit& l) {
-      return cost_of(now.costs[static_cast<std::size_t>(l.cost)], run.measured.choices) <=
-             l.at_most * (1.0 + 1e-8);
-    });
-    if (!fits) continue;
+  for (std::size_t i = 0; i < weighted.size(); ++i) {
+    const WholeRun& run = task.runs().all()[i];
+    if (!within(now, limits, run.measured.choices)) continue;
     WholeRun& known = runs.emplace_back(task.price(run.measured.choices), run).second;
     known.predicted_db = db_of(loss_of(now, run.measured.choices));
+    known.weighted = weighted[i];
   }
-  const double trust = trust_in_measured(runs, chance_of(task.runs().measured()));
+  const double trust = trust_in_measured(runs, chance_of(weighted));
   for (auto& [price, run] : runs)
-    run.expected_db = run.predicted_db + trust * (run.measured.db - run.predicted_db);
+    run.expected_db = run.predicted_db + trust * (run.weighted.db - run.predicted_db);
   std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.first, -a.second.expected_db) < std::pair(b.first, -b.second.expected_db);
   });

@@ -8,7 +8,8 @@
 #include "bitsweep/error.h"
 #include "bitsweep/metric.h"
 
-namespace bitsweep::allocate {
+namespace bitsweep {
+namespace allocate {
 namespace {
 
 double checked(const std::string& name, double score) {
@@ -72,6 +73,11 @@ std::vector<MixCheck> by_metrics(Simulation& simulation, SampleSource& test,
   return checks;
 }
 
+bool any_needs_labels(const std::vector<std::string>& metrics) {
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [](const std::string& name) { return find_metric(name).needs_labels; });
+}
+
 }  // namespace
 
 void require_checks(SampleSource* test, const MixOptions& options) {
@@ -80,12 +86,8 @@ void require_checks(SampleSource* test, const MixOptions& options) {
     throw Error(ErrorCode::kInvalidArgument, "mix", "there are no test samples for the final check",
                 "give test samples, or enough others to keep some");
   }
-  bool needs_labels = false;
-  for (const std::string& name : options.check_metrics) {
-    make_metric(name);
-    needs_labels = needs_labels || find_metric(name).needs_labels;
-  }
-  if (!needs_labels) return;
+  for (const std::string& name : options.check_metrics) make_metric(name);
+  if (!any_needs_labels(options.check_metrics)) return;
   Feed feed;
   test->rewind();
   if (test->next(&feed) && !test->labels().defined()) {
@@ -112,4 +114,12 @@ std::vector<MixCheck> final_checks(Simulation& simulation, SampleSource* test,
   return checks;
 }
 
-}  // namespace bitsweep::allocate
+}  // namespace allocate
+
+void require_use_of_labels(const std::vector<std::string>& check_metrics) {
+  if (allocate::any_needs_labels(check_metrics)) return;
+  throw Error(ErrorCode::kInvalidArgument, "mix", "no check compares with the labels",
+              "add a check that does, such as accuracy, or leave the labels out");
+}
+
+}  // namespace bitsweep

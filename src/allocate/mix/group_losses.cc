@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "allocate/mix/output_change.h"
+#include "allocate/mix/sample_weight.h"
 #include "base/parallel_for.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
@@ -50,6 +51,7 @@ class Measurement {
   GroupLosses run() {
     const std::size_t n = offsets_.back();
     squared_.assign(n, 0.0);
+    unweighted_.assign(n, 0.0);
     products_.assign(n * n, 0.0);
     squared_products_.assign(n * n, 0.0);
     finite_.assign(n, 1);
@@ -184,13 +186,21 @@ class Measurement {
   void add(std::vector<OutputChange> changes) {
     const std::size_t n = changes.size();
     std::vector<std::vector<float>> values(n);  // in units of the outputs' energies
+    std::vector<double> squared(n, 0.0);
+    std::vector<double> finite;
     for (std::size_t i = 0; i < n; ++i) {
       const OutputChange change = std::move(changes[i]);
       if (is_finite(change)) {
-        squared_[i] += weighted(change, weights_, &values[i]);
+        squared[i] = weighted(change, weights_, &values[i]);
+        finite.push_back(squared[i]);
       } else {
         finite_[i] = 0;
       }
+    }
+    const double weight = sample_weights_.emplace_back(sample_weight(finite));
+    for (std::size_t i = 0; i < n; ++i) {
+      squared_[i] += weight * squared[i];
+      unweighted_[i] += squared[i];
     }
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
@@ -198,6 +208,7 @@ class Measurement {
         double sum = 0.0;
         for (std::size_t k = 0; k < values[i].size(); ++k)
           sum += static_cast<double>(values[i][k]) * values[j][k];
+        sum *= weight;
         products_[i * n + j] += sum;
         squared_products_[i * n + j] += sum * sum;
       }
@@ -207,11 +218,13 @@ class Measurement {
   GroupLosses result() {
     const std::size_t n = offsets_.back();
     GroupLosses losses;
+    losses.sample_weights = sample_weights_;
     losses.interactions.assign(n * n, 0.0);
+    const double scale = scale_of_losses();
     for (std::size_t g = 0; g < choices_.size(); ++g) {
       std::vector<double>& list = losses.loss.emplace_back();
       for (std::size_t i = 0; i < choices_[g].size(); ++i) {
-        list.push_back(squared_[offsets_[g] + i]);
+        list.push_back(scale * squared_[offsets_[g] + i]);
         if (finite_[offsets_[g] + i] == 0)
           losses.not_finite.emplace_back(static_cast<int>(g), static_cast<int>(i));
       }
@@ -220,10 +233,22 @@ class Measurement {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         losses.interactions[i * n + j] = losses.interactions[j * n + i] =
-            share * products_[i * n + j];
+            scale * share * products_[i * n + j];
       }
     }
     return losses;
+  }
+
+  /// Takes the size of the weights out of the losses.
+  double scale_of_losses() const {
+    double sum = 0.0;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < squared_.size(); ++i) {
+      if (squared_[i] <= 0.0) continue;
+      sum += std::log(unweighted_[i] / squared_[i]);
+      ++count;
+    }
+    return count == 0 ? 1.0 : std::exp(sum / static_cast<double>(count));
   }
 
   /// How much of the interactions comes back on samples that were not seen, by how much samples
@@ -262,7 +287,9 @@ class Measurement {
   std::vector<std::size_t> offsets_;
   std::int64_t num_samples_ = 0;
   std::vector<double> weights_;  // by output
-  std::vector<double> squared_;
+  std::vector<double> sample_weights_;
+  std::vector<double> squared_;  // weighted
+  std::vector<double> unweighted_;
   std::vector<double> products_;
   std::vector<double> squared_products_;  // of each sample, summed
   std::vector<char> finite_;

@@ -11,11 +11,13 @@ namespace bitsweep::allocate {
 
 /// What each choice of each group does to the outputs, alone.
 struct GroupLosses {
-  /// Squared output change over squared output, summed over the outputs: [group][choice].
+  /// Squared output change over squared output, summed over the outputs: [group][choice]. Samples
+  /// count by their weights, scaled so that the losses are as large as without, in geometric mean.
   std::vector<std::vector<double>> loss;
   /// Inner products of the changes of two choices in the same units, as far as samples agree about
   /// them; zero on the diagonal. Sketched where the outputs are large.
   std::vector<double> interactions;
+  std::vector<double> sample_weights;  ///< see sample_weight()
   /// (group, choice) whose outputs were not finite.
   std::vector<std::pair<int, int>> not_finite;
 };

@@ -90,14 +90,13 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
                               &kept);
   try {
-    std::vector<std::string> notes;
+    allocate::GroupProblem start =
+        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick);
     allocate::WholeRuns runs(simulation, bank, groups, kept, search, tick);
-    MixTask task(
-        options,
-        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick, &notes),
-        runs);
+    runs.weigh_samples(std::move(start.sample_weights));
+    MixTask task(options, std::move(start.problem), runs);
     MixResult result = run_task(task, runs, groups, simulation, test, tick);
-    result.notes = std::move(notes);
+    result.notes = std::move(start.notes);
     result.num_kept = kept.num_found();
     result.num_run = kept.num_run();
     for (const std::string& note : kept.notes()) result.notes.push_back(note);

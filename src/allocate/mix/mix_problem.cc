@@ -97,10 +97,9 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
 
 }  // namespace
 
-BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
-                                SampleSource& search, const MixOptions& options, KeptRuns& kept,
-                                const Tick& tick, std::vector<std::string>* notes) {
-  *notes = groups.notes;
+GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
+                               SampleSource& search, const MixOptions& options, KeptRuns& kept,
+                               const Tick& tick) {
   GroupLosses losses =
       measure_group_losses(simulation, bank, groups.groups, groups.candidate_of, search,
                            {.num_threads = options.num_threads,
@@ -108,17 +107,20 @@ BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixG
                             .kept = &kept},
                            tick);
   bank.restore();  // what choices leave open costs what it did
-  leave_out(groups, losses, notes);
-  BudgetProblem problem;
+  GroupProblem result;
+  result.notes = groups.notes;
+  leave_out(groups, losses, &result.notes);
+  result.sample_weights = std::move(losses.sample_weights);
+  BudgetProblem& problem = result.problem;
   problem.loss = std::move(losses.loss);
   problem.interactions = std::move(losses.interactions);
   repair(problem, groups.choices);
   problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
   if (!options.latency_table.empty()) {
-    problem.costs.push_back(
-        latency_cost(simulation, options.latency_table, groups.groups, groups.choices, notes));
+    problem.costs.push_back(latency_cost(simulation, options.latency_table, groups.groups,
+                                         groups.choices, &result.notes));
   }
-  return problem;
+  return result;
 }
 
 Tick tick_of(const MixOptions& options) {
@@ -137,11 +139,10 @@ MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, Sample
   allocate::KeptRuns kept(options.run_directory);
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
                               &kept);
-  std::vector<std::string> notes;
   MixProblem result;
   try {
     result.problem =
-        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick, &notes);
+        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick).problem;
   } catch (...) {
     bank.restore();
     throw;

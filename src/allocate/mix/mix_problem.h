@@ -9,12 +9,19 @@
 
 namespace bitsweep::allocate {
 
+/// What the search starts from.
+struct GroupProblem {
+  BudgetProblem problem;
+  std::vector<double> sample_weights;  ///< see sample_weight()
+  std::vector<std::string> notes;
+};
+
 /// Measures each choice of each group alone and puts the losses, repaired so that more bits never
-/// count as worse, beside the costs. Choices with NaN or infinite outputs leave the groups; `notes`
-/// names them.
-BudgetProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
-                                SampleSource& search, const MixOptions& options, KeptRuns& kept,
-                                const Tick& tick, std::vector<std::string>* notes);
+/// count as worse, beside the costs. Choices with NaN or infinite outputs leave the groups; the
+/// notes name them.
+GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
+                               SampleSource& search, const MixOptions& options, KeptRuns& kept,
+                               const Tick& tick);
 
 /// Tells the caller's progress function; throws Error(kCancelled) when it says stop.
 Tick tick_of(const MixOptions& options);

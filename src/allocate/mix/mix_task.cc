@@ -26,8 +26,17 @@ int cost_index(const std::string& name) {
 
 void require_costs(const MixOptions& options) {
   std::vector<std::string> names = {options.cost};
+  const bool has_float =
+      std::any_of(options.candidates.begin(), options.candidates.end(),
+                  [](const Candidate& c) { return c.activation == Format::parse("float32"); });
   for (const MixTarget& target : options.targets) {
-    if (!target.at_least) names.push_back(target.name);
+    if (target.at_least) continue;
+    names.push_back(target.name);
+    if (target.name == "bops" && target.value > 1.0 && !has_float) {
+      throw Error(ErrorCode::kInvalidArgument, "mix",
+                  "a share of bops above 1 is out of range without the candidate float",
+                  "write for example \"bops<=0.6\"");
+    }
   }
   if (!options.latency_table.empty()) LatencyTable(options.latency_table);  // what is wrong in it
   for (const std::string& name : names) {
@@ -51,6 +60,10 @@ MixTask::MixTask(const MixOptions& options, BudgetProblem base, WholeRuns& runs)
 }
 
 BudgetProblem MixTask::corrected() const { return corrected_problem(base_, runs_.measured()); }
+
+BudgetProblem MixTask::corrected_by_weighted() const {
+  return corrected_problem(base_, runs_.weighted());
+}
 
 BudgetOptions MixTask::without_bound() const {
   BudgetOptions options = options_.budget;
@@ -79,10 +92,17 @@ void MixTask::measure_uniform() {
 }
 
 const WholeRun* MixTask::best() const {
+  const WholeRun* best = best_from(wanted_db_.value_or(-kMaxDb));
+  if (best != nullptr || !wanted_db_) return best;
+  // Nobody can ask for more digits than are printed: of two decimals the second is rounded.
+  constexpr double kHalfOfTheLastDigit = 0.005;
+  return best_from(*wanted_db_ - kHalfOfTheLastDigit);
+}
+
+const WholeRun* MixTask::best_from(double least_db) const {
   const WholeRun* best = nullptr;
   for (const WholeRun& run : runs_.all()) {
-    if (!within_limits(run.measured.choices) || (wanted_db_ && run.measured.db < *wanted_db_))
-      continue;
+    if (!within_limits(run.measured.choices) || run.measured.db < least_db) continue;
     const bool better =
         best == nullptr || (wanted_db_ ? price(run.measured.choices) < price(best->measured.choices)
                                        : run.measured.db > best->measured.db);

@@ -27,6 +27,8 @@ class MixTask {
   const BudgetProblem& base() const { return base_; }
   /// As it looks after all runs of whole configurations.
   BudgetProblem corrected() const;
+  /// The same by runs whose samples are weighted: for what has to hold on other samples.
+  BudgetProblem corrected_by_weighted() const;
   /// For quick answers.
   BudgetOptions without_bound() const;
 
@@ -38,10 +40,14 @@ class MixTask {
   /// Runs every candidate everywhere: what no mix may be worse than.
   void measure_uniform();
   const WholeRuns& runs() const { return runs_; }
-  /// The best measured configuration that meets the targets; null when none does.
+  /// The best measured configuration that meets the targets, a quality to the last digit that is
+  /// printed; null when none does.
   const WholeRun* best() const;
 
  private:
+  /// Of those within the limits with at least this quality.
+  const WholeRun* best_from(double least_db) const;
+
   const MixOptions& options_;
   BudgetProblem base_;
   WholeRuns& runs_;

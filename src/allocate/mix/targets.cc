@@ -67,7 +67,8 @@ MixTarget parse_mix_target(std::string_view text) {
   if (end == value.c_str() || !std::isfinite(number)) reject(text, "there is no number in it");
   while (*end == ' ') ++end;
   target.value = number * factor_of(end, target.name, text);
-  if (target.value < 0.0 || (is_share(target.name) && target.value > 1.0) ||
+  // The share of bops may pass 1 where float is a candidate: see require_costs().
+  if (target.value < 0.0 || (target.name == "share16" && target.value > 1.0) ||
       (is_quality && target.value > 100.0))
     reject(text, "the value is out of range");
   return target;

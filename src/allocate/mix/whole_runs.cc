@@ -56,22 +56,34 @@ const WholeRun& WholeRuns::measure(const std::vector<int>& choices, double predi
   if (const WholeRun* known = find(choices)) return *known;
   set(choices);
   const std::vector<Sums> samples = run(search_, true);
-  WholeRun result{
-      .measured = {.choices = choices, .db = score_of(samples, kNone), .without_db = {}},
-      .predicted_db = predicted_db,
-      .expected_db = 0.0};
+  WholeRun result{.measured = measured_of(choices, samples, {}),
+                  .weighted = measured_of(choices, samples, weights_),
+                  .predicted_db = predicted_db,
+                  .expected_db = 0.0};
   result.expected_db = result.measured.db;
-  for (std::size_t i = 0; samples.size() > 1 && i < samples.size(); ++i)
-    result.measured.without_db.push_back(score_of(samples, i));
   return runs_.emplace_back(std::move(result));
 }
 
-double WholeRuns::score(SampleSource& samples) { return score_of(run(samples, false), kNone); }
+MeasuredMix WholeRuns::measured_of(const std::vector<int>& choices,
+                                   const std::vector<Sums>& samples, const Weights& weights) const {
+  MeasuredMix result{.choices = choices, .db = score_of(samples, kNone, weights), .without_db = {}};
+  for (std::size_t i = 0; samples.size() > 1 && i < samples.size(); ++i)
+    result.without_db.push_back(score_of(samples, i, weights));
+  return result;
+}
 
-double WholeRuns::score_of(const std::vector<Sums>& samples, std::size_t but) const {
+double WholeRuns::score(SampleSource& samples) { return score_of(run(samples, false), kNone, {}); }
+
+double WholeRuns::score_of(const std::vector<Sums>& samples, std::size_t but,
+                           const Weights& weights) const {
   const std::unique_ptr<MetricAccumulator> metric = metric_->fresh();
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (i != but) metric->merge(samples[i]);
+    if (i == but) continue;
+    Sums sums = samples[i];
+    if (!weights.empty()) {
+      for (double& sum : sums) sum *= weights[i];
+    }
+    metric->merge(sums);
   }
   return metric->score();
 }
@@ -120,6 +132,20 @@ std::shared_ptr<const MetricReference> WholeRuns::reference_of(const Feed& feed,
 std::vector<MeasuredMix> WholeRuns::measured() const {
   std::vector<MeasuredMix> result;
   for (const WholeRun& run : runs_) result.push_back(run.measured);
+  return result;
+}
+
+std::vector<MeasuredMix> WholeRuns::weighted() const {
+  std::vector<MeasuredMix> result;
+  double moved = 0.0;
+  for (const WholeRun& run : runs_) {
+    result.push_back(run.weighted);
+    moved += (run.measured.db - run.weighted.db) / static_cast<double>(runs_.size());
+  }
+  for (MeasuredMix& mix : result) {
+    mix.db += moved;
+    for (double& db : mix.without_db) db += moved;
+  }
   return result;
 }
 

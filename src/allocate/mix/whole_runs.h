@@ -18,6 +18,7 @@ namespace bitsweep::allocate {
 /// A configuration that was run for real.
 struct WholeRun {
   MeasuredMix measured;
+  MeasuredMix weighted;       ///< the same with samples weighted, see sample_weight()
   double predicted_db = 0.0;  ///< by the problem that proposed it
   double expected_db = 0.0;   ///< see MixPoint
 };
@@ -28,6 +29,9 @@ class WholeRuns {
   WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups, KeptRuns& kept,
             SampleSource& search, const Tick& tick);
 
+  /// By search sample; equal ones when never called.
+  void weigh_samples(std::vector<double> weights) { weights_ = std::move(weights); }
+
   /// Leaves the simulation in a configuration.
   void set(const std::vector<int>& choices);
   /// References stay valid.
@@ -36,14 +40,20 @@ class WholeRuns {
   const WholeRun* find(const std::vector<int>& choices) const;
   const std::deque<WholeRun>& all() const { return runs_; }
   std::vector<MeasuredMix> measured() const;
+  /// With samples weighted, all moved by the same dB so that on average they are as measured.
+  std::vector<MeasuredMix> weighted() const;
   const MixGroups& groups() const { return groups_; }
   /// SQNR of the simulation as it is set now, in dB, of the worst output.
   double score(SampleSource& samples);
 
  private:
   using Sums = std::vector<double>;
+  using Weights = std::vector<double>;
   std::vector<Sums> run(SampleSource& samples, bool keep_references);
-  double score_of(const std::vector<Sums>& samples, std::size_t but) const;
+  /// Without sample `but`; no weights: equal ones.
+  double score_of(const std::vector<Sums>& samples, std::size_t but, const Weights& weights) const;
+  MeasuredMix measured_of(const std::vector<int>& choices, const std::vector<Sums>& samples,
+                          const Weights& weights) const;
   std::shared_ptr<const MetricReference> reference_of(const Feed& feed, std::size_t sample,
                                                       bool keep);
 
@@ -55,6 +65,7 @@ class WholeRuns {
   const Tick& tick_;
   std::unique_ptr<MetricAccumulator> metric_;
   std::deque<WholeRun> runs_;
+  Weights weights_;
   /// Float outputs of search samples, by number.
   std::map<std::size_t, std::shared_ptr<const MetricReference>> references_;
   std::int64_t reference_bytes_ = 0;
