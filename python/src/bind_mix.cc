@@ -61,6 +61,7 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   options.run_directory = run_directory;
   options.latency_table = latency_table;
   options.check_metrics = std::move(check_metrics);
+  if (!test_labels.is_none()) require_use_of_labels(options.check_metrics);
   for (const auto& [name, function] : own_checks) {
     options.own_checks.emplace_back(name, [&function] {
       const nb::gil_scoped_acquire acquire;

@@ -327,6 +327,8 @@ def test_accuracy_on_test_labels_is_told_for_both_models():
     assert 0 <= result.checks[0].score <= 1
     with pytest.raises(bitsweep.Error, match="the test samples have none"):
         bitsweep.mix(sim, feeds, ["W8A8"], "bops<=1", **arguments)
+    with pytest.raises(bitsweep.Error, match="no check compares with the labels"):
+        bitsweep.mix(sim, feeds, ["W8A8"], "bops<=1", test_labels=labels, test=feeds, check="mse")
 
 
 @pytest.mark.parametrize(

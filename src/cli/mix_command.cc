@@ -80,6 +80,8 @@ int run_mix(const Arguments& arguments) {
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
   const MixSamples samples(arguments.data, model);
+  if (!arguments.data.data.labels.empty() || !arguments.data.test_labels.empty())
+    require_use_of_labels(arguments.checks);
   prepare_output_folder(arguments.output_folder);
 
   Simulation simulation(model, simulation_options);

@@ -116,6 +116,7 @@ def test_impossible_budget_says_the_minimum(run: Run, model: Path, data: Path) -
         (["--candidates", "W8A8", "--target", "latency<=5"], "has no table"),
         (["--candidates", "W8A8", "--check", "beauty"], "beauty"),
         (["--candidates", "W8A8", "--check", "accuracy"], "labels"),
+        (["--candidates", "W8A8", "--labels", "image"], "no check compares with the labels"),
         (["--candidates", "W8A8", "--test-labels", "truth.npy"], "--test-data"),
     ],
 )
