@@ -116,4 +116,5 @@ def test_the_cost_follows_the_bits():
         )
         costs = dict(zip([n for n, _ in bitsweep.mix_costs()], result.chosen.costs, strict=False))
         assert costs["gbops"] == pytest.approx(36864 * weight * activation / 1e9)
-        assert costs["bytes"] == pytest.approx(576 * weight / 8)
+        scales = 8 * 4  # one for each channel
+        assert costs["bytes"] == pytest.approx(576 * weight / 8 + scales)
