@@ -39,12 +39,25 @@ class AdaptiveStop {
   bool settled() const { return settled_; }
 
  private:
-  std::vector<double> membership(const Bootstrap& bootstrap) const;
+  /// Where the draws put one open state.
+  struct Place {
+    double share = 0.0;   ///< of the draws in which it belongs to the selection
+    double rank = 0.0;    ///< mean; 0: the most sensitive one
+    double gap = 0.0;     ///< mean distance to the boundary of the selection, > 0: inside
+    double spread = 0.0;  ///< standard deviation of that distance
+
+    bool inside() const { return share > 0.5; }
+  };
+
+  std::vector<Place> places(const Bootstrap& bootstrap) const;
+  std::vector<bool> nearest_to_boundary(const std::vector<Place>& places) const;
 
   AdaptiveOptions options_;
   bool low_first_;
   std::uint64_t seed_;
   const SampleOrder& order_;
+  std::size_t
+      num_nearest_;  // on either side of the boundary: never settled by a part of the samples
   std::size_t places_left_;  // of the selection, not taken by settled states
   std::size_t next_samples_;
   std::vector<std::size_t> open_;

@@ -54,7 +54,8 @@ TEST(AdaptiveStop, FindsTheTopWithFewSamplesWhereItIsClear) {
   EXPECT_TRUE(run.stop.selected(2) && run.stop.selected(5));
   EXPECT_FALSE(run.stop.selected(1));
   EXPECT_GE(run.stop.confidence(), 0.975);
-  EXPECT_EQ(run.evaluations, 40U);  // the first four samples of all ten
+  // The first three samples of all ten, and all of the two next to the boundary.
+  EXPECT_EQ(run.evaluations, 3U * 10 + 61 * 2);
 }
 
 TEST(AdaptiveStop, SpendsItsSamplesOnTheCloseOnes) {
@@ -86,6 +87,16 @@ TEST(AdaptiveStop, SelectsWhatAllSamplesWouldSelect) {
   }
   std::sort(errors.begin(), errors.end());
   EXPECT_TRUE(run.stop.selected(errors[0].second) && run.stop.selected(errors[1].second));
+}
+
+TEST(AdaptiveStop, LooksAtAllSamplesWhereTheFirstOnesCannotKnow) {
+  // The third state is worse than the second on a few samples only, and by that in the mean.
+  AnswerTable answers = noisy({9.0, 2.0, 1.98, 1.0, 1.0, 1.0, 1.0, 1.0}, 64, 0.0);
+  for (const std::size_t sample : {9U, 23U, 41U, 60U}) (*answers[2][sample])[0][2] = 2.6;
+  const Decision run(answers, {.top_fraction = 0.25});
+  EXPECT_TRUE(run.stop.selected(0) && run.stop.selected(2));
+  EXPECT_FALSE(run.stop.selected(1));
+  EXPECT_EQ(run.evaluations, 3U * 8 + 61 * 2);
 }
 
 TEST(AdaptiveStop, ComparesWithAThreshold) {

@@ -13,7 +13,7 @@ namespace {
 // In average weights.
 constexpr double kHeavy = 3.0;
 // Every group runs on the heavy samples, so that more than this part of all would cost too much.
-constexpr double kMostHeavy = 1.0 / 6.0;
+constexpr double kMostHeavy = 1.0 / 12.0;
 
 // How far the score of all samples moves when one of them is left out.
 std::vector<double> shares_of(const MetricAccumulator& metric, const SampleSums& sums) {
