@@ -19,8 +19,9 @@ struct QdqOptions {
   bool int32_bias = false;
   /// int32 biases that were read from an encodings file, whatever int32_bias says.
   bool loaded_bias = false;
-  /// Parameters of more than 8 bits keep the values of the model, not those that were simulated:
-  /// for encodings that are written down without a simulation.
+  /// Parameters of more than 8 bits keep the values of the model, not those that were simulated,
+  /// and constants the sign of their codes, whatever activation_sign says: for encodings that are
+  /// written down without a simulation.
   bool keep_constants = false;
   /// Writes half activations as a Cast and one back. The reference leaves them in float, which is
   /// not what was simulated.

@@ -164,6 +164,59 @@ class TestQdq:
         want = cnn_sim.to_onnx_qdq(export_int32_bias=True)
         assert model.SerializeToString() == want.SerializeToString()
 
+    def test_what_is_behind_a_relu_gets_no_grid(self, tmp_path):
+        node = onnx.helper.make_node
+        graph = onnx.helper.make_graph(
+            [node("Sin", ["x"], ["a"]), node("Relu", ["a"], ["r"]), node("Sin", ["r"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [1, 4])],
+            [onnx.helper.make_tensor_value_info("y", 1, [1, 4])],
+        )
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        )
+        rules = tmp_path / "rules.json"
+        rules.write_text(
+            json.dumps(
+                {"defaults": {"ops": {}, "params": {}}, "params": {}, "op_type": {}, "supergroups": [],
+                 "model_input": {"is_input_quantized": "True"}, "model_output": {}}
+            )
+        )  # fmt: skip
+        sim = QuantizationSimModel(model, config_file=str(rules))
+        for name, quantizer in sim.qc_quantize_op_dict.items():
+            quantizer.enabled = name == "a"
+        sim.compute_encodings([{"x": np.ones((1, 4), np.float32)}])
+        sim.export(tmp_path, "out", export_model=False, encoding_version="2.0.0")
+        assert [e["name"] for e in encodings(tmp_path)["encodings"]] == ["a"]
+
+    @pytest.mark.parametrize("sign", ["unsigned", "signed"])
+    def test_the_sign_that_is_asked_for_is_that_of_computed_tensors(self, tmp_path, sign):
+        node = onnx.helper.make_node
+        graph = onnx.helper.make_graph(
+            [node("Sigmoid", ["x"], ["a"]), node("Max", ["a", "low"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [1, 4])],
+            [onnx.helper.make_tensor_value_info("y", 1, [1, 4])],
+            [onnx.numpy_helper.from_array(np.float32(0.5), "low")],
+        )
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        )
+        sim = QuantizationSimModel(model)
+        sim.qc_quantize_op_dict["low"].enabled = True
+        sim.qc_quantize_op_dict["low"].use_symmetric_encodings = True
+        sim.compute_encodings([{"x": np.ones((1, 4), np.float32)}])
+        sim.export(tmp_path, "m", export_model=False, encoding_version="1.0.0")
+        qdq = encodings_to_onnx_qdq(model, tmp_path / "m.encodings", force_activation_as=sign)
+        types = {i.name: i.data_type for i in qdq.graph.initializer}
+        found = {
+            n.output[0]: onnx.TensorProto.DataType.Name(types[n.input[2]])
+            for n in qdq.graph.node
+            if n.op_type == "DequantizeLinear"
+        }
+        assert found["low"] == "INT8"
+        assert found["y"] == ("UINT8" if sign == "unsigned" else "INT8")
+
     def test_widths_that_onnx_does_not_have_are_refused(self, cnn, calibrate):
         with pytest.raises(bitsweep.Error, match="20 bits"):
             calibrate(cnn, param_type="int20").to_onnx_qdq()

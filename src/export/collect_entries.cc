@@ -49,7 +49,8 @@ FileEntry entry_of(const std::string& name, bool parameter, const Quantizer& q) 
 
 void apply_sign(FileEntry& entry, ActivationSign sign) {
   if (entry.parameter || !entry.format.is_integer() || sign == ActivationSign::kUnchanged) return;
-  entry.signed_codes = sign == ActivationSign::kSigned;
+  const bool before = std::exchange(entry.signed_codes, sign == ActivationSign::kSigned);
+  entry.sign_changed = before != entry.signed_codes;
 }
 
 }  // namespace
@@ -78,7 +79,11 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
   if (options.per_reader) std::ranges::move(found.by_reader, std::back_inserter(entries));
   if (options.derived)
     add_derived_entries(simulation.engine().graph(), simulation.engine().placement(), entries);
-  for (FileEntry& entry : entries) apply_sign(entry, options.activation_sign);
+  const graph::Graph& graph = simulation.engine().graph();
+  for (FileEntry& entry : entries) {
+    if (!options.constants_keep_sign || !graph.tensor(graph.find(entry.name)).is_static)
+      apply_sign(entry, options.activation_sign);
+  }
   return entries;
 }
 

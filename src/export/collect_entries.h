@@ -15,6 +15,7 @@ struct CollectOptions {
   bool derived = false;
   /// Shared biases whose readers need different scales, an entry per reader.
   bool per_reader = false;
+  bool constants_keep_sign = false;  ///< activation_sign is for what is computed only
   ActivationSign activation_sign = ActivationSign::kUnsigned;
 };
 

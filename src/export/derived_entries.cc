@@ -18,6 +18,7 @@ class Derivation {
              std::vector<FileEntry>& entries)
       : graph_(graph), entries_(entries) {
     for (std::size_t i = 0; i < entries.size(); ++i) index_.emplace(entries[i].name, i);
+    for (const auto& site : placement.sites) known_.insert(site.tensor);
     for (const graph::Operator& op : placement.operators) {
       if (op.nodes.size() > 1) inside_.insert(op.nodes.begin(), op.nodes.end());
     }
@@ -36,9 +37,14 @@ class Derivation {
  private:
   bool usable(const graph::Node& node, int index, bool forward) const {
     if (!node.domain.empty() || inside_.count(index) > 0 || node.is_dead) return false;
-    if (node.op_type == "Relu") return forward;
-    if (node.op_type == "Pad") return pads_with_zeros(node);
-    return graph::moves_data(node.op_type) || graph::joins_inputs(node.op_type);
+    // In front of a quantizer a filler may be rounded as well as behind it.
+    if (node.op_type == "Pad") return !forward || pads_with_zeros(node);
+    return selects(node) || graph::moves_data(node.op_type) || graph::joins_inputs(node.op_type);
+  }
+
+  // Each output value is one of the inputs', and rounding does not change which is the larger.
+  static bool selects(const graph::Node& node) {
+    return node.op_type == "Clip" || node.op_type == "Max" || node.op_type == "Min";
   }
 
   // Other fillers may lie between two codes.
@@ -56,12 +62,13 @@ class Derivation {
     return t != graph::kAbsent && is_quantizable_type(graph_.tensor(t).type);
   }
 
-  // The data of an operator: Concat and Scatter join all float inputs, the others move the first.
-  std::vector<TensorId> data_inputs(const graph::Node& node) const {
+  // The data of an operator: some join or choose from all float inputs, the others move the first.
+  std::vector<TensorId> data_inputs(const graph::Node& node, bool with_filler) const {
     std::vector<TensorId> result;
-    const std::size_t count = graph::joins_inputs(node.op_type)
-                                  ? node.inputs.size()
-                                  : std::min<std::size_t>(1, node.inputs.size());
+    const bool all = selects(node) || graph::joins_inputs(node.op_type) ||
+                     (with_filler && node.op_type == "Pad");
+    const std::size_t count =
+        all ? node.inputs.size() : std::min<std::size_t>(1, node.inputs.size());
     for (std::size_t i = 0; i < count; ++i) {
       if (is_float(node.inputs[i])) result.push_back(node.inputs[i]);
     }
@@ -74,6 +81,11 @@ class Derivation {
       if (is_float(t)) result.push_back(t);
     }
     return result;
+  }
+
+  // A bound or filler that the rules know, so that a file with it can be read back.
+  bool may_be_constant(const graph::Node& node, TensorId t) const {
+    return (selects(node) || node.op_type == "Pad") && known_.count(t) > 0;
   }
 
   const FileEntry* find(TensorId t) const {
@@ -107,7 +119,7 @@ class Derivation {
   }
 
   void forward(const graph::Node& node) {
-    const int source = common(data_inputs(node));
+    const int source = common(data_inputs(node, false));
     if (source < 0) return;
     for (const TensorId t : data_outputs(node)) {
       if (find(t) == nullptr) copy(source, t);
@@ -117,9 +129,10 @@ class Derivation {
   void backward(const graph::Node& node) {
     const int source = common(data_outputs(node));
     if (source < 0) return;
-    for (const TensorId t : data_inputs(node)) {
+    for (const TensorId t : data_inputs(node, true)) {
       const graph::TensorInfo& info = graph_.tensor(t);
-      if (find(t) == nullptr && info.uses.size() == 1 && !info.is_output && !info.is_static)
+      const bool constant = info.is_static && !may_be_constant(node, t);
+      if (find(t) == nullptr && info.uses.size() == 1 && !info.is_output && !constant)
         copy(source, t);
     }
   }
@@ -127,7 +140,8 @@ class Derivation {
   const graph::Graph& graph_;
   std::vector<FileEntry>& entries_;
   std::map<std::string, std::size_t> index_;
-  std::set<int> inside_;  // nodes of fused operators, whose inner tensors have no grid
+  std::set<TensorId> known_;  // tensors with a quantizer, on or off
+  std::set<int> inside_;      // nodes of fused operators, whose inner tensors have no grid
 };
 
 }  // namespace

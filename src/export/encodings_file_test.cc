@@ -8,11 +8,13 @@
 #include "base/testing/not_root.h"
 #include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
+#include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep {
 namespace {
 
+using graph::testing::ModelBuilder;
 using simulate::testing::calibrate;
 using simulate::testing::nets;
 using simulate::testing::samples;
@@ -46,6 +48,23 @@ TEST_F(EncodingsFile, OfEveryVersionGivesTheSameOutputsAfterReading) {
       }
     }
   }
+}
+
+std::string text_with_only(const Model& model, const std::string& tensor) {
+  Simulation sim(model);
+  for (const std::string& name : sim.tensor_names()) sim.quantizer(name)->set_enabled(false);
+  sim.quantizer(tensor)->set_enabled(true);
+  calibrate(sim, samples(model, 1));
+  return encodings_text(sim, {.version = "2.0.0"});
+}
+
+TEST_F(EncodingsFile, GivesTheGridOfAChosenValueToAllItIsChosenFrom) {
+  ModelBuilder m;
+  m.opset(17).input("x", {1, 4}).floats("c", {}, {0.4F}).output("y");
+  m.node("a = Sigmoid(x)").node("m = Max(a, c)").node("y = Sigmoid(m)");
+  const std::string text = text_with_only(m.model(), "m");
+  for (const char* name : {"a", "c", "m"})
+    EXPECT_THAT(text, HasSubstr("\"name\": \"" + std::string(name) + "\""));
 }
 
 TEST_F(EncodingsFile, WritesTheFloatModelBesideIt) {

@@ -22,6 +22,7 @@ struct FileEntry {
   Format format;  ///< of the codes; the compressed one for LPBQ
   bool symmetric = false;
   bool signed_codes = false;  ///< grid that version 2 and QDQ name; the others are always unsigned
+  bool sign_changed = false;  ///< not the sign that goes with the symmetry
   EntryKind kind = EntryKind::kPerTensor;
   int channel_axis = -1;
   bool axis_from_end = false;  ///< channel_axis is negative and counts from the last axis
@@ -41,6 +42,9 @@ struct FileEntry {
   /// LPBQ read from 1.0.0: deltas are multiples of these until the axes are known.
   std::vector<double> channel_scales;
 };
+
+/// One code less than the width allows, so that the grid is as long on both sides of zero.
+bool is_strictly_symmetric(const FileEntry& entry);
 
 /// Scale of LPBQ: per channel a float, per block a multiple of it.
 struct LpbqScales {

@@ -47,13 +47,6 @@ struct Change {
   bool stays_off = false;
 };
 
-bool strict_symmetric(const FileEntry& entry, const Encoding& encoding) {
-  if (!entry.symmetric || !entry.format.is_integer()) return false;
-  const double offset = 1.0 - std::ldexp(1.0, entry.format.bitwidth - 1);
-  return std::all_of(encoding.cells.begin(), encoding.cells.end(),
-                     [&](const auto& c) { return c.offset == offset; });
-}
-
 bool unsigned_symmetric(const FileEntry& entry, const Encoding& encoding) {
   if (!entry.symmetric || !entry.format.is_integer()) return false;
   return std::all_of(encoding.cells.begin(), encoding.cells.end(),
@@ -224,7 +217,7 @@ class Loader {
         const bool knows = !document_.version_2() || entry.signed_codes || entry.parameter;
         if (knows) note(m.symmetric, q.symmetric(), entry.symmetric);
         note(m.strict_symmetric, q.symmetric() && q.strict_symmetric(),
-             strict_symmetric(entry, change.encoding));
+             is_strictly_symmetric(entry));
         const bool file_unsigned = unsigned_symmetric(entry, change.encoding);
         if (file_unsigned && !q.unsigned_symmetric()) m.unsigned_symmetric = {false, true};
       }
@@ -260,7 +253,7 @@ class Loader {
     q.set_lpbq(std::nullopt);
     q.set_format(entry.format);
     if (entry.format.is_integer()) {
-      const bool strict = strict_symmetric(entry, change.encoding);
+      const bool strict = is_strictly_symmetric(entry);
       q.set_symmetric(entry.symmetric);
       q.set_strict_symmetric(strict);
       if (unsigned_symmetric(entry, change.encoding)) q.set_unsigned_symmetric(true);

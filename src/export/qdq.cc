@@ -64,8 +64,9 @@ void place_static(const Simulation& simulation, const FileEntry& entry, const Te
   const bool keeps_value = (!entry.parameter || options.keep_constants) &&
                            entry.format.is_integer() &&
                            entry.format.bitwidth > kHalfStepsMatterUpTo;
-  // A profile may have changed the grid: then nothing was simulated on it.
-  const bool changed = q.encoding()->cells != entry.cells;
+  // A profile may have changed the grid, or it may be that of a neighbour: then nothing was
+  // simulated on it.
+  const bool changed = !q.encoding() || q.encoding()->cells != entry.cells;
   if ((keeps_value || changed) && !options.integer_weights) return;
   graph::ComputedTensor placed = keeps_value || changed ? std::move(raw) : rounded(q, value);
   if (options.integer_weights) {
@@ -101,6 +102,7 @@ std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOption
                                                  .loaded_bias = options.loaded_bias,
                                                  .derived = true,
                                                  .per_reader = true,
+                                                 .constants_keep_sign = options.keep_constants,
                                                  .activation_sign = options.activation_sign});
 }
 

@@ -458,9 +458,9 @@ void complete_entry(FileEntry& entry) {
     }
     return;
   }
-  if (entry.has_range) return;
-  // A strict symmetric grid has one code less.
-  const bool strict = entry.symmetric && all_offsets(entry, 1.0 - std::ldexp(1.0, bits - 1));
+  // The range in 0.6.1 has a code that a strictly symmetric grid leaves out.
+  const bool strict = is_strictly_symmetric(entry);
+  if (entry.has_range && !strict) return;
   const double steps = std::ldexp(1.0, bits) - (strict ? 2.0 : 1.0);
   for (AffineEncoding& cell : entry.cells) {
     cell.min = cell.delta * cell.offset;

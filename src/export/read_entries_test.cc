@@ -10,6 +10,7 @@ namespace bitsweep::exporting {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string message(const std::string& text) {
   try {
@@ -45,6 +46,30 @@ FileEntry blocks() {
     entry.cells.push_back({.min = -8 * delta, .max = 7 * delta, .delta = delta, .offset = -8});
   }
   return entry;
+}
+
+TEST(EncodingsText, OfTheOldestVersionGivesStrictGridsTheRangeOfAllCodes) {
+  FileEntry w;
+  w.name = "w";
+  w.parameter = true;
+  w.format = Format::integer(8);
+  w.symmetric = w.signed_codes = true;
+  w.cells = {{.min = -15.875, .max = 15.875, .delta = 0.125, .offset = -127}};
+  const std::string text = write_entries({w}, {}, "0.6.1");
+  EXPECT_THAT(text, HasSubstr(R"("max": 16.0)"));
+  const EncodingsDocument document = read_entries(text, "a.encodings");
+  EXPECT_EQ(document.entries.front().cells.front().max, 15.875);
+}
+
+TEST(EncodingsText, SaysAZeroPointOfZeroWhereASignWasAskedFor) {
+  FileEntry x;
+  x.name = "x";
+  x.format = Format::integer(4);
+  x.signed_codes = true;
+  x.cells = {{.min = -0.8, .max = 0.7, .delta = 0.1, .offset = -8}};
+  EXPECT_THAT(write_entries({x}, {}, "2.0.0"), Not(HasSubstr("y_zero_point")));
+  x.sign_changed = true;
+  EXPECT_THAT(write_entries({x}, {}, "2.0.0"), HasSubstr(R"("y_zero_point": 0)"));
 }
 
 TEST(EncodingsText, ShowsOneTensorInThreeVersions) {

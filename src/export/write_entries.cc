@@ -51,9 +51,11 @@ json entry_061(const FileEntry& entry) {
     list.push_back({{"bitwidth", entry.format.bitwidth}, {"dtype", "float"}});
     return list;
   }
+  // The range is that of all codes, of which a strictly symmetric grid leaves out the last one.
+  const double unused = is_strictly_symmetric(entry) ? 1.0 : 0.0;
   for (const AffineEncoding& cell : entry.cells) {
     list.push_back({{"min", cell.min},
-                    {"max", cell.max},
+                    {"max", cell.max + unused * cell.delta},
                     {"scale", cell.delta},
                     {"offset", cell.offset},
                     {"bitwidth", entry.format.bitwidth},
@@ -158,7 +160,9 @@ json entry_200(const FileEntry& entry) {
     zero.push_back(zero_point(entry, i));
   }
   item["y_scale"] = nested(shape, scale);
-  if (std::any_of(zero.begin(), zero.end(), [](std::int64_t z) { return z != 0; })) {
+  // Written even as 0 where a sign was asked for: as the reference does.
+  if (entry.sign_changed ||
+      std::any_of(zero.begin(), zero.end(), [](std::int64_t z) { return z != 0; })) {
     item["y_zero_point"] = nested(shape, zero);
   }
   return item;
@@ -178,6 +182,13 @@ std::string kind_name(EntryKind kind) {
       return "LPBQ";
   }
   return "";
+}
+
+bool is_strictly_symmetric(const FileEntry& entry) {
+  if (!entry.symmetric || !entry.format.is_integer()) return false;
+  const double first = 1.0 - std::ldexp(1.0, entry.format.bitwidth - 1);
+  return std::ranges::all_of(entry.cells,
+                             [&](const AffineEncoding& cell) { return cell.offset == first; });
 }
 
 std::size_t channel_of(const FileEntry& entry, std::size_t cell) {
