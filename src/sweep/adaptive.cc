@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kFewSamples = 12;
 // And the mean of the draws has to be as many standard deviations away from the boundary.
 constexpr double kClearGap = 3.0;
-// Of all states, on either side of the boundary. Measured: without them one selection in four had a
-// wrong state, nearly always one that all samples tell from its rival by less than a tenth of a dB.
+// Of all states, on either side of the boundary: these run on all samples. Neighbours that differ
+// by a tenth of a dB are where few samples may all agree and be wrong.
 constexpr double kNearest = 0.02;
 
 }  // namespace
