@@ -34,6 +34,9 @@ struct QdqOptions {
   /// and steps that may be the neighbours of those that were simulated. Otherwise as the scales of
   /// its blocks.
   bool lpbq_multiples = false;
+  /// Scales of float16 tensors in float16 (opset 19), as the reference has them: no casts, but
+  /// other steps than those that were simulated.
+  bool half_scales = false;
   ActivationSign activation_sign = ActivationSign::kUnsigned;  ///< of the codes of activations
   /// What the model is for: "onnx" (whatever the format says), "ort_cpu", "tensorrt" or "qnn_htp".
   std::string profile = "onnx";
@@ -55,8 +58,9 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 /// The model with QuantizeLinear and DequantizeLinear for every enabled quantizer: what was
 /// simulated, up to the rounding of exact half steps. All tensors keep their names, inputs and
 /// outputs too. Readers of a shared bias get copies where their scales differ. For float16 and
-/// bfloat16 constants are stored rounded, activations cast there and back. The operator set is
-/// raised to 13 (per channel), 19 (8-bit floats, half tensors), 21 (4 and 16 bits, blocks) or 25 (2
+/// bfloat16 constants are stored rounded, activations cast there and back. Half tensors are cast to
+/// float32 in front of their pair and back behind it, as they are simulated. The operator set is
+/// raised to 13 (per channel, bfloat16), 19 (8-bit floats), 21 (4 and 16 bits, blocks) or 25 (2
 /// bits as such) when it is lower. Widths between 4, 8 and 16 bits are carried by the next wider
 /// type.
 /// @throws Error(kNotReady) for an enabled quantizer without encoding; Error(kInvalidArgument) for

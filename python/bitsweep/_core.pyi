@@ -927,7 +927,7 @@ def load_ort_overrides(simulation: Simulation, text: str, strict: bool = True, d
 def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix: str, model: bool = True, version: str = '1.0.0', int32_bias: bool | None = None, activation_sign: ActivationSign = ActivationSign.UNSIGNED) -> None:
     """Writes the encodings file and the float model."""
 
-def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, half_casts: bool = True, two_bit_types: bool = False, lpbq_multiples: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
+def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, half_casts: bool = True, two_bit_types: bool = False, lpbq_multiples: bool = False, half_scales: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
     """The model with QuantizeLinear and DequantizeLinear."""
 
 class ProfileNote:

@@ -146,7 +146,8 @@ class ExportMethods:
         qdq_model : ModelProto, path or bytes
             What :meth:`to_onnx_qdq` gave, or a file. With activations in float16 or bfloat16, give it
             ``float16_casts=True``: otherwise they stay in float there, and differ from the simulation. With LPBQ, give
-            it ``lpbq_multiples=False``: otherwise steps may differ in the last bit.
+            it ``lpbq_multiples=False``: otherwise steps may differ in the last bit; the same with a float16 model and
+            ``float16_scales=False``.
         inputs : iterable of dict
             Samples.
         max_steps : float
@@ -297,6 +298,7 @@ class ExportMethods:
         float16_casts: bool = False,
         two_bit_types: bool = False,
         lpbq_multiples: bool = True,
+        float16_scales: bool = True,
         target: str = "onnx",
     ) -> Any:
         """The model with QuantizeLinear and DequantizeLinear for every enabled quantizer.
@@ -322,6 +324,9 @@ class ExportMethods:
             Write LPBQ as multiples of one float32 scale per channel, as ``aimet_onnx`` does: less bytes, and steps that
             may differ from the simulation in the last bit. False: as the scales of its blocks, which are what was
             simulated, as :func:`bitsweep.quantize` does.
+        float16_scales : bool
+            Write scales of float16 tensors in float16, as ``aimet_onnx`` does: steps that are not quite the simulated
+            ones. False: the simulated ones in float32, with casts around the pair, as :func:`bitsweep.quantize` does.
         target : str
             What the model is for: ``"onnx"``, ``"ort_cpu"``, ``"tensorrt"`` or ``"qnn_htp"``. What a target asks is
             done, or refused with the tensor's name; :meth:`target_notes` lists it.
@@ -347,6 +352,7 @@ class ExportMethods:
             half_casts=float16_casts,
             two_bit_types=two_bit_types,
             lpbq_multiples=lpbq_multiples,
+            half_scales=float16_scales,
             activation_sign=_encodings_file.activation_sign(force_activation_as),
             profile=target,
         )
@@ -475,6 +481,7 @@ def encodings_to_onnx_qdq(
         keep_constants=True,
         half_casts=False,
         lpbq_multiples=True,
+        half_scales=True,
         activation_sign=_encodings_file.activation_sign(force_activation_as),
     )
     return ModelView(native).model

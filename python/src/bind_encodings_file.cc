@@ -104,7 +104,7 @@ void bind_encodings_file(nb::module_& m) {
       "to_onnx_qdq",
       [](const Simulation& simulation, bool integer_weights, bool int32_bias, bool loaded_bias,
          bool keep_constants, bool half_casts, bool two_bit_types, bool lpbq_multiples,
-         ActivationSign activation_sign, std::string profile) {
+         bool half_scales, ActivationSign activation_sign, std::string profile) {
         nb::gil_scoped_release release;
         return to_onnx_qdq(simulation, {.integer_weights = integer_weights,
                                         .int32_bias = int32_bias,
@@ -113,13 +113,15 @@ void bind_encodings_file(nb::module_& m) {
                                         .half_casts = half_casts,
                                         .two_bit_types = two_bit_types,
                                         .lpbq_multiples = lpbq_multiples,
+                                        .half_scales = half_scales,
                                         .activation_sign = activation_sign,
                                         .profile = std::move(profile)});
       },
       "simulation"_a, "integer_weights"_a = false, "int32_bias"_a = false, "loaded_bias"_a = false,
       "keep_constants"_a = false, "half_casts"_a = true, "two_bit_types"_a = false,
-      "lpbq_multiples"_a = false, "activation_sign"_a = ActivationSign::kUnsigned,
-      "profile"_a = "onnx", "The model with QuantizeLinear and DequantizeLinear.");
+      "lpbq_multiples"_a = false, "half_scales"_a = false,
+      "activation_sign"_a = ActivationSign::kUnsigned, "profile"_a = "onnx",
+      "The model with QuantizeLinear and DequantizeLinear.");
 
   nb::class_<ProfileNote>(m, "ProfileNote",
                           "What a target profile does to a tensor, or why it can't take it.")

@@ -108,21 +108,24 @@ class Bisection {
   }
 
  private:
-  // A pair whose output the simulation does not know stands behind a tensor that it knows.
+  bool is_known(TensorId exported) const {
+    return graph_.find(exported_.tensor(exported).name) != graph::kAbsent;
+  }
+
+  // A pair whose output the simulation does not know stands behind a tensor that it knows, perhaps
+  // with a Clip and casts around it: the last of them counts.
   void find_pairs() {
+    static const std::set<std::string> kParts = {"Cast", "Clip", "DequantizeLinear",
+                                                 "QuantizeLinear"};
     for (const graph::Node& node : exported_.nodes()) {
       if (node.is_dead || (node.op_type != "DequantizeLinear" && node.op_type != "Cast")) continue;
-      if (graph_.find(exported_.tensor(node.outputs[0]).name) != graph::kAbsent) continue;
-      const int quantize = exported_.tensor(node.inputs[0]).producer;
-      if (quantize < 0 ||
-          exported_.node(quantize).op_type != (node.op_type == "Cast" ? "Cast" : "QuantizeLinear"))
-        continue;
-      TensorId source = exported_.node(quantize).inputs[0];
-      const int clip = exported_.tensor(source).producer;
-      if (graph_.find(exported_.tensor(source).name) == graph::kAbsent && clip >= 0 &&
-          exported_.node(clip).op_type == "Clip")
-        source = exported_.node(clip).inputs[0];
-      behind_pair_.emplace(exported_.tensor(source).name, node.outputs[0]);
+      TensorId source = node.outputs[0];
+      for (int part = exported_.tensor(source).producer;
+           !is_known(source) && part >= 0 && kParts.count(exported_.node(part).op_type) > 0;
+           part = exported_.tensor(source).producer)
+        source = exported_.node(part).inputs[0];
+      if (source == node.outputs[0] || !is_known(source)) continue;
+      behind_pair_.insert_or_assign(exported_.tensor(source).name, node.outputs[0]);
     }
   }
 

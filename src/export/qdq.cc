@@ -23,6 +23,7 @@ using graph::TensorId;
 
 constexpr std::int64_t kFirstOpset = 10;     // of QuantizeLinear
 constexpr std::int64_t kBfloat16Opset = 13;  // of Cast
+constexpr std::int64_t kHalfScalesOpset = 19;
 constexpr int kBiasBits = 32;
 
 // QuantizeLinear rounds exact half steps to even, the simulation upwards. A step of more than 8
@@ -95,6 +96,13 @@ std::optional<graph::QdqSite> cast_site(const Simulation& simulation, const File
   site.cast_back = info.type;
   if (site.cast_to == site.cast_back) return std::nullopt;
   return site;
+}
+
+// Whether a tensor has the grid of another one whose values it moves. In half precision rounding to
+// it again is not free: ONNX Runtime computes behind a pair with the float32 in front of its cast.
+bool repeats_another(const Simulation& simulation, const FileEntry& entry) {
+  const bool bias = entry.format.is_integer() && entry.format.bitwidth == kBiasBits;
+  return !bias && simulation.effective_tensor(entry.name) != entry.name;
 }
 
 std::vector<FileEntry> all_entries(const Simulation& simulation, const QdqOptions& options) {
@@ -170,10 +178,14 @@ Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
       sites.push_back(std::move(*site));
       continue;
     }
-    opset = std::max(opset, exporting::required_opset(entry, info.type));
+    const bool half_scales = exporting::has_half_scales(info.type, options);
+    const bool casts = info.type != DataType::kFloat && !half_scales;
+    if (casts && repeats_another(simulation, entry)) continue;
+    opset = std::max({opset, exporting::required_opset(entry, info.type),
+                      half_scales ? kHalfScalesOpset : kFirstOpset});
     const Tensor value = graph.static_value(id);
-    graph::QdqSite site = exporting::qdq_site(
-        entry, info.type, value.defined() ? value.shape() : Shape(), options.lpbq_multiples);
+    graph::QdqSite site =
+        exporting::qdq_site(entry, info.type, value.defined() ? value.shape() : Shape(), options);
     site.tensor = id;
     site.readers = entry.readers;
     if (value.defined()) place_static(simulation, entry, value, options, site);

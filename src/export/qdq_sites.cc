@@ -61,8 +61,7 @@ Tensor scale_tensor(DataType type, Shape shape, const std::vector<double>& value
     if (type == DataType::kFloat) {
       static_cast<float*>(result.mutable_data())[i] = value;
     } else {
-      static_cast<std::uint16_t*>(result.mutable_data())[i] =
-          type == DataType::kFloat16 ? float_to_half(value) : float_to_bfloat16(value);
+      static_cast<std::uint16_t*>(result.mutable_data())[i] = float_to_half(value);
     }
   }
   return result;
@@ -128,14 +127,26 @@ std::int64_t required_opset(const FileEntry& entry, DataType type) {
       code == DataType::kInt8 || code == DataType::kUint8 || code == DataType::kInt32;
   if (data_type_bits(code) == 2) return 25;
   if (blocks || (entry.format.is_integer() && !plain)) return 21;
-  if (!entry.format.is_integer() || type != DataType::kFloat) return 19;
-  if (entry.format.bitwidth < 8) return 13;  // Clip with inputs, on any float
+  if (!entry.format.is_integer()) return 19;
+  // Clip with inputs; Cast of bfloat16.
+  if (entry.format.bitwidth < 8 || type == DataType::kBfloat16) return 13;
   return entry.kind == EntryKind::kPerChannel ? 13 : 10;
 }
 
+bool has_half_scales(DataType type, const QdqOptions& options) {
+  return options.half_scales && type == DataType::kFloat16;  // ONNX Runtime has no bfloat16 ones
+}
+
 graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shape,
-                        bool lpbq_multiples) {
+                        const QdqOptions& options) {
   graph::QdqSite site;
+  // A scale in half precision would not be the simulated one. Operator set 23 allows another type
+  // for it, which the optimizations of ONNX Runtime 1.32 break; casts need no new operator set.
+  const DataType scale_type = has_half_scales(type, options) ? type : DataType::kFloat;
+  if (type != scale_type) {
+    site.cast_to = scale_type;
+    site.cast_back = type;
+  }
   Shape scale_shape;
   std::vector<std::size_t> cells(entry.cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = i;
@@ -156,11 +167,12 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
       entry.format.is_integer() &&
       static_cast<int>(data_type_bits(site.zero_point.type())) != entry.format.bitwidth;
   if (narrow && entry.cells.size() == 1) {
-    site.low = scale_tensor(type, {}, {entry.cells.front().min});
-    site.high = scale_tensor(type, {}, {entry.cells.front().max});
+    site.low = scale_tensor(scale_type, {}, {entry.cells.front().min});
+    site.high = scale_tensor(scale_type, {}, {entry.cells.front().max});
   }
   constexpr int kMostScaleBits = 15;  // the largest multiple is 2^scale_bits, in at most 16 bits
-  if (lpbq_multiples && entry.kind == EntryKind::kLpbq && entry.scale_bits <= kMostScaleBits) {
+  if (options.lpbq_multiples && entry.kind == EntryKind::kLpbq &&
+      entry.scale_bits <= kMostScaleBits) {
     const LpbqScales parts = lpbq_scales(entry);
     std::vector<std::int64_t> multiples;
     for (const std::size_t cell : cells) multiples.push_back(parts.block[cell]);
@@ -169,7 +181,7 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
     site.scale_multiples = integer_tensor(multiple_type, scale_shape, multiples);
     site.scale_zero_point =
         integer_tensor(multiple_type, units, std::vector<std::int64_t>(parts.channel.size(), 0));
-    site.scale = scale_tensor(type, units, parts.channel);
+    site.scale = scale_tensor(scale_type, units, parts.channel);
     site.scale_axis = entry.channel_axis;
     for (std::size_t cell = 0; cell < entry.cells.size(); ++cell) {
       const auto unit = static_cast<float>(parts.channel[channel_of(entry, cell)]);
@@ -181,7 +193,7 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
   }
   std::vector<double> scales;
   for (const std::size_t cell : cells) scales.push_back(entry.cells[cell].delta);
-  site.scale = scale_tensor(type, scale_shape, scales);
+  site.scale = scale_tensor(scale_type, scale_shape, scales);
   return site;
 }
 

@@ -75,7 +75,7 @@ TEST(QdqSites, NeedTheOperatorSetOfTheirTypes) {
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 21);
   entry.format = Format::integer(8);
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 10);
-  EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat16), 19);
+  EXPECT_EQ(exporting::required_opset(entry, DataType::kBfloat16), 13);
   entry.format = Format::integer(5);
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 13);
   entry.format = Format::integer(20);
@@ -93,7 +93,8 @@ TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
   entry.cells.assign(4, entry.cells.front());
   const double deltas[] = {16 * 0.5, 3 * 0.5, 7 * 0.25, 16 * 0.25};
   for (std::size_t i = 0; i < 4; ++i) entry.cells[i].delta = deltas[i];
-  const graph::QdqSite site = exporting::qdq_site(entry, DataType::kFloat, {2, 4}, true);
+  const graph::QdqSite site =
+      exporting::qdq_site(entry, DataType::kFloat, {2, 4}, {.lpbq_multiples = true});
   ASSERT_EQ(site.scale_multiples.shape(), (Shape{2, 2}));
   const auto* multiples = static_cast<const unsigned char*>(site.scale_multiples.data());
   EXPECT_EQ(multiples[0], 16);
@@ -105,8 +106,8 @@ TEST(QdqSites, WriteTheBlockScalesOfLpbqAsMultiplesOfChannelScales) {
   EXPECT_EQ(site.scale.floats()[1], 0.25F);
   EXPECT_TRUE(site.exact_scale.empty());
   entry.scale_bits = 16;  // 65536 fits in no 16 bits
-  EXPECT_FALSE(
-      exporting::qdq_site(entry, DataType::kFloat, {2, 4}, true).scale_multiples.defined());
+  EXPECT_FALSE(exporting::qdq_site(entry, DataType::kFloat, {2, 4}, {.lpbq_multiples = true})
+                   .scale_multiples.defined());
 }
 
 TEST(ToOnnxQdq, KeepsTheNamesOfInputsAndOutputs) {

@@ -174,7 +174,7 @@ class Rewriter {
         const std::string codes = names_.make(name + "_q");
         initializer->Clear();
         write(site->codes, codes, initializer);
-        add_dequantize(*site, codes, name, graph);
+        add_dequantize(*site, codes, name, parameters(*site, graph), graph);
         continue;
       }
       const std::string source = names_.make(name + "_float");
@@ -196,7 +196,7 @@ class Rewriter {
       const std::string codes = names_.make(name + "_q");
       const std::string output = names_.make(name + "_dq");
       write(site->codes, codes, graph.add_initializer());
-      add_dequantize(*site, codes, output, graph);
+      add_dequantize(*site, codes, output, parameters(*site, graph), graph);
       for (const int reader : site->readers) moved_inputs_[reader].emplace(name, output);
       num_moved[site->tensor] += site->readers.size();
     }
@@ -297,19 +297,21 @@ class Rewriter {
 
   void add_pair(const QdqSite& site, const std::string& in, const std::string& out,
                 onnx::GraphProto& graph) {
+    std::string last = in;
     if (site.cast_to != DataType::kUndefined) {
-      const std::string narrow = names_.make(name_of(site.tensor) + "_cast");
-      add_cast(site, site.cast_to, in, narrow, graph);
-      add_cast(site, site.cast_back, narrow, out, graph);
+      last = names_.make(name_of(site.tensor) + "_cast");
+      add_cast(site, site.cast_to, in, last, graph);
+    }
+    if (!site.scale.defined()) {
+      add_cast(site, site.cast_back, last, out, graph);
       return;
     }
     const auto names = parameters(site, graph);
-    const std::string source = site.low.defined() ? add_clip(site, in, graph) : in;
+    if (site.low.defined()) last = add_clip(site, last, graph);
     const std::string codes = names_.make(name_of(site.tensor) + "_q");
-    add_linear("QuantizeLinear", site, source, codes, names, graph)
+    add_linear("QuantizeLinear", site, last, codes, names, graph)
         ->set_name(node_name(name_of(site.tensor) + "_QuantizeLinear"));
-    add_linear("DequantizeLinear", site, codes, out, names, graph)
-        ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+    add_dequantize(site, codes, out, names, graph);
   }
 
   void add_cast(const QdqSite& site, DataType to, const std::string& in, const std::string& out,
@@ -338,9 +340,13 @@ class Rewriter {
   }
 
   void add_dequantize(const QdqSite& site, const std::string& codes, const std::string& out,
+                      const std::pair<std::string, std::string>& parameters,
                       onnx::GraphProto& graph) {
-    add_linear("DequantizeLinear", site, codes, out, parameters(site, graph), graph)
+    const bool cast = site.cast_back != DataType::kUndefined;
+    const std::string value = cast ? names_.make(name_of(site.tensor) + "_dq") : out;
+    add_linear("DequantizeLinear", site, codes, value, parameters, graph)
         ->set_name(node_name(name_of(site.tensor) + "_DequantizeLinear"));
+    if (cast) add_cast(site, site.cast_back, value, out, graph);
   }
 
   const Graph& graph_;

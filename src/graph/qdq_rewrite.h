@@ -19,10 +19,12 @@ struct ComputedTensor {
 };
 
 /// A QuantizeLinear and DequantizeLinear pair behind a tensor, or a DequantizeLinear behind stored
-/// codes. For formats without a scale: a Cast and one back.
+/// codes. For formats without a scale: a Cast and one back. Half tensors have both: casts around
+/// the pair.
 struct QdqSite {
   TensorId tensor = kAbsent;
-  /// Type of a tensor that is cast there and back; kUndefined: there is no such pair.
+  /// Types of a tensor that is cast there and back, around the pair when there is one; kUndefined:
+  /// no casts.
   DataType cast_to = DataType::kUndefined;
   DataType cast_back = DataType::kUndefined;
   Tensor scale;       ///< float; a scalar, [channels], or the grid of blocks; undefined: `value` is

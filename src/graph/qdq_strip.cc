@@ -188,11 +188,16 @@ class Stripper {
     const TensorId codes = node.inputs[0];
     const Tensor stored = graph_.static_value(codes);
     Parameters parameters = parameters_of(node);
+    const int narrowing = cast_to_half(node.outputs[0]);
     if (stored.defined()) {
-      values_.emplace(node.outputs[0], dequantize(node, parameters, stored));
-      used_statics_.insert(codes);
-      add_reading(info(node.outputs[0]).name, parameters, values_.at(node.outputs[0]).shape(),
-                  true);
+      Tensor value = dequantize(node, parameters, stored);
+      TensorId output = node.outputs[0];
+      if (narrowing >= 0) {
+        value = narrowed(value, target(graph_.node(narrowing)));
+        output = remove(narrowing).outputs[0];
+      }
+      add_reading(info(output).name, parameters, value.shape(), true);
+      values_.emplace(output, std::move(value));
       return;
     }
     const int producer = info(codes).producer;
@@ -206,14 +211,50 @@ class Stripper {
     if (!(parameters_of(quantize) == parameters))
       unmapped(node,
                fmt::format("its scale, zero point or axis is not that of \"{}\"", quantize.name));
-    std::vector<Group>& groups = pairs_[quantize.inputs[0]];
+    TensorId source = quantize.inputs[0];
+    TensorId output = node.outputs[0];
+    if (const int widening = cast_in_front(source);
+        widening >= 0 && narrowing >= 0 &&
+        is_our_pair(graph_.node(widening).inputs[0], graph_.node(narrowing).outputs[0])) {
+      source = remove(widening).inputs[0];
+      output = remove(narrowing).outputs[0];
+    }
+    std::vector<Group>& groups = pairs_[source];
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const Group& g) { return g.parameters == parameters; });
     if (group == groups.end()) group = groups.insert(groups.end(), {std::move(parameters), {}});
-    group->outputs.push_back(node.outputs[0]);
+    group->outputs.push_back(output);
   }
 
   static bool is_cast(const Node& node) { return node.op_type == "Cast" && node.domain.empty(); }
+
+  static DataType target(const Node& cast) {
+    return static_cast<DataType>(cast.int_attribute("to", 0));
+  }
+
+  static bool is_half(DataType type) {
+    return type == DataType::kFloat16 || type == DataType::kBfloat16;
+  }
+
+  const Node& remove(int node) {
+    removed_[static_cast<std::size_t>(node)] = true;
+    return graph_.node(node);
+  }
+
+  // The cast behind the pair of a half tensor, when nothing else reads what it does; else -1.
+  int cast_to_half(TensorId t) const {
+    if (info(t).is_output || info(t).uses.size() != 1 || info(t).uses[0].input != 0) return -1;
+    const int reader = info(t).uses[0].node;
+    const Node& node = graph_.node(reader);
+    return is_cast(node) && is_half(target(node)) ? reader : -1;
+  }
+
+  // The cast that makes what only one pair reads; else -1.
+  int cast_in_front(TensorId t) const {
+    const int producer = info(t).producer;
+    const bool read_once = !info(t).is_output && info(t).uses.size() == 1;
+    return producer >= 0 && read_once && is_cast(graph_.node(producer)) ? producer : -1;
+  }
 
   // Names that insert_qdq() gives to a tensor in front of its pair, or to one behind a graph input.
   bool is_our_pair(TensorId before, TensorId behind) const {
@@ -224,8 +265,8 @@ class Stripper {
 
   void read_cast(const Node& node, int index) {
     const TensorInfo& narrow = info(node.outputs[0]);
-    const auto type = static_cast<DataType>(node.int_attribute("to", 0));
-    if (type != DataType::kFloat16 && type != DataType::kBfloat16) return;
+    const DataType type = target(node);
+    if (!is_half(type)) return;
     if (narrow.is_output || narrow.uses.size() != 1 || narrow.uses[0].input != 0) return;
     const int back = narrow.uses[0].node;
     const TensorId before = node.inputs[0];
@@ -490,7 +531,6 @@ class Stripper {
   UniqueNames names_;
   std::vector<bool> removed_;
   std::set<int> dropped_constants_;
-  std::set<TensorId> used_statics_;
   std::map<TensorId, std::vector<Group>> pairs_;  // by the tensor in front
   std::map<TensorId, Tensor> values_;             // new constants, under the name of the tensor
   std::map<std::string, std::string> renames_;

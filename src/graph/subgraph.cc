@@ -367,16 +367,34 @@ class PieceBuilder {
     piece_.initializers.push_back({name, value, shareable});
   }
 
+  std::string add_cast(const std::string& from, const std::string& to, DataType type) {
+    onnx::NodeProto* node = onnx_graph_->add_node();
+    node->set_name("bitsweep.cast/" + to);
+    node->set_op_type("Cast");
+    node->add_input(from);
+    node->add_output(to);
+    onnx::AttributeProto* attribute = node->add_attribute();
+    attribute->set_name("to");
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(static_cast<std::int64_t>(type));
+    return to;
+  }
+
   void add_quantizer(TensorId t) {
     const auto found = quantizer_of_.find(t);
     if (found == quantizer_of_.end()) return;
+    const bool casts = found->second->cast_back != DataType::kUndefined;
+    std::string source = inputs_.count(t) > 0 ? name_of(t) : made_name(t);
+    if (casts) source = add_cast(source, hidden("float", name_of(t)), DataType::kFloat);
+    const std::string target = casts ? hidden("rounded", name_of(t)) : read_name(t);
     onnx::NodeProto* node = onnx_graph_->add_node();
     node->set_name("bitsweep.fake_quant/" + name_of(t));
     node->set_domain(kQuantizerDomain);
     node->set_op_type(found->second->in_place ? "FakeQuantInPlace" : "FakeQuant");
-    node->add_input(inputs_.count(t) > 0 ? name_of(t) : made_name(t));
+    node->add_input(source);
     if (spec_.state_input) node->add_input(piece_.state_input);
-    node->add_output(read_name(t));
+    node->add_output(target);
+    if (casts) add_cast(target, read_name(t), found->second->cast_back);
     onnx::AttributeProto* index = node->add_attribute();
     index->set_name("index");
     index->set_type(onnx::AttributeProto::INT);

@@ -18,6 +18,9 @@ struct QuantizerInsertion {
   int quantizer = -1;     ///< written to the node as attribute "index" (int)
   bool in_place = false;  ///< op type FakeQuantInPlace instead of FakeQuant: caller proved that one
                           ///< may overwrite the input
+  /// Type of a half tensor that is cast to float32 in front of the quantizer and back behind it, as
+  /// in an exported model; kUndefined: the quantizer takes it as it is.
+  DataType cast_back = DataType::kUndefined;
 };
 
 /// A piece of a graph to be run on its own.

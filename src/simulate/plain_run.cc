@@ -63,12 +63,17 @@ PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
     const bool is_static = graph.tensor(t).is_static;
     const auto plan =
         plan_of(q, options.rounds_as_file && !(is_static && is_stored_rounded(site, q)));
-    if (is_static && keeps_copies) {
+    // The runtime leaves out the rounding to half of what its own kernels compute in float32 and a
+    // cast takes back there; only with the casts of the file it does the same here.
+    const DataType type = graph.tensor(t).type;
+    const bool casts = type != DataType::kFloat && q.format().needs_encoding();
+    if (is_static && keeps_copies && !casts) {
       spec.replaced[t] = applied(*plan, graph.static_value(t));
       continue;
     }
     if (is_static && engine.order().last_read(t) < 0) continue;  // nobody reads it
-    spec.quantizers.push_back({t, s, false});
+    spec.quantizers.push_back(
+        {.tensor = t, .quantizer = s, .cast_back = casts ? type : DataType::kUndefined});
     SiteAction& action = state_.sites[static_cast<std::size_t>(s)];
     action.mode = SiteAction::Mode::kQuantize;
     action.plan = plan;
