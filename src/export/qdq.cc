@@ -139,9 +139,23 @@ std::vector<ProfileNote> choose_two_bit_types(const graph::Graph& graph, bool wa
   return notes;
 }
 
+std::vector<exporting::WeightUse> weight_uses(const Simulation& simulation) {
+  const graph::Graph& graph = simulation.engine().graph();
+  std::vector<exporting::WeightUse> uses;
+  for (const graph::Operator& op : simulation.engine().placement().operators) {
+    for (const auto& [tensor, kind] : op.parameters) {
+      if (kind != "weight" && kind != "weight_r") continue;
+      uses.push_back({graph.tensor(tensor).name, op.type,
+                      simulation.effective_tensor(graph.tensor(op.inputs.front()).name)});
+    }
+  }
+  return uses;
+}
+
 std::vector<ProfileNote> fit_to_target(const Simulation& simulation, const QdqOptions& options,
                                        std::vector<FileEntry>& entries) {
-  std::vector<ProfileNote> notes = exporting::apply_profile(options.profile, entries);
+  std::vector<ProfileNote> notes =
+      exporting::apply_profile(options.profile, entries, weight_uses(simulation));
   const std::vector<ProfileNote> storage =
       choose_two_bit_types(simulation.engine().graph(), options.two_bit_types, entries);
   notes.insert(notes.end(), storage.begin(), storage.end());

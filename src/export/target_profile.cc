@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "bitsweep/error.h"
@@ -27,6 +29,15 @@ bool has_zero_points(const FileEntry& entry) {
     if (zero_point(entry, i) != 0) return true;
   }
   return false;
+}
+
+// The first operator that multiplies by a weight and for which something holds; nullptr: none.
+const WeightUse* find_use(const std::vector<WeightUse>& uses, const FileEntry& weight,
+                          const std::function<bool(const WeightUse&)>& holds) {
+  const auto found = std::find_if(uses.begin(), uses.end(), [&](const WeightUse& use) {
+    return use.weight == weight.name && holds(use);
+  });
+  return found == uses.end() ? nullptr : &*found;
 }
 
 void refuse(Notes& notes, const FileEntry& entry, std::string what) {
@@ -65,8 +76,8 @@ void repair(Notes& notes, FileEntry& entry, const std::string& why) {
 }
 
 // Zero points must be 0, so everything is signed and symmetric. Activations have 8 bits, weights 8
-// or 4. Source: TensorRT developer guide, explicit quantization.
-void tensorrt(std::vector<FileEntry>& entries, Notes& notes) {
+// or, in matrix products only, 4. Source: TensorRT developer guide, explicit quantization.
+void tensorrt(std::vector<FileEntry>& entries, const std::vector<WeightUse>& uses, Notes& notes) {
   std::erase_if(entries, [&](const FileEntry& entry) {
     if (!is_bias(entry)) return false;
     tell(notes, entry, "stays in float: TensorRT quantizes biases itself");
@@ -82,6 +93,14 @@ void tensorrt(std::vector<FileEntry>& entries, Notes& notes) {
                          entry.format.name()));
       continue;
     }
+    const WeightUse* other = find_use(uses, entry, [](const WeightUse& use) {
+      return use.op_type != "Gemm" && use.op_type != "MatMul";
+    });
+    if (bits == 4 && other != nullptr) {
+      refuse(notes, entry,
+             fmt::format("has 4 bits in {}: TensorRT has them in Gemm and MatMul", other->op_type));
+      continue;
+    }
     // Codes of a symmetric grid may be unsigned on request only: then signed ones say the same.
     entry.signed_codes = true;
     if (!has_zero_points(entry)) continue;
@@ -93,12 +112,17 @@ void tensorrt(std::vector<FileEntry>& entries, Notes& notes) {
   }
 }
 
-// Per-channel weights are symmetric; 16-bit weights go with 16-bit activations only. Source: QNN
-// documentation of the HTP backend.
-void qnn_htp(std::vector<FileEntry>& entries, Notes& notes) {
-  const bool narrow = std::any_of(entries.begin(), entries.end(), [](const FileEntry& entry) {
-    return !entry.parameter && entry.format.is_integer() && entry.format.bitwidth < 16;
-  });
+// Per-channel weights are symmetric. Pairs of types are those of each operator: 16-bit weights go
+// with 16-bit activations, those below 8 bits only where matrices are multiplied. Source: QNN
+// documentation of the HTP backend, operators and their history.
+void qnn_htp(std::vector<FileEntry>& entries, const std::vector<WeightUse>& uses, Notes& notes) {
+  static const std::set<std::string> kProducts = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  std::set<std::string> narrow;
+  for (const FileEntry& entry : entries) {
+    if (entry.format.is_integer() && entry.format.bitwidth < 16) narrow.insert(entry.name);
+  }
+  const auto beside_narrow = [&](const WeightUse& use) { return narrow.count(use.activation) > 0; };
+  const auto no_product = [&](const WeightUse& use) { return kProducts.count(use.op_type) == 0; };
   for (FileEntry& entry : entries) {
     if (is_bias(entry) || !entry.format.needs_encoding()) continue;
     const int bits = entry.format.bitwidth;
@@ -106,8 +130,17 @@ void qnn_htp(std::vector<FileEntry>& entries, Notes& notes) {
       refuse(notes, entry, fmt::format("is {}, which HTP does not have", entry.format.name()));
     } else if (!entry.parameter && bits != 8 && bits != 16) {
       refuse(notes, entry, fmt::format("is an activation of {} bits: HTP has 8 and 16", bits));
-    } else if (entry.parameter && bits == 16 && narrow) {
-      refuse(notes, entry, "has 16 bits beside activations of 8: give those 16 bits, too");
+    } else if (const WeightUse* use = find_use(uses, entry, beside_narrow);
+               entry.parameter && bits == 16 && use != nullptr) {
+      refuse(notes, entry,
+             fmt::format("has 16 bits beside activations of 8 in {}: give \"{}\" 16 bits, too",
+                         use->op_type, use->activation));
+    } else if (const WeightUse* other = find_use(uses, entry, no_product);
+               entry.parameter && bits < 8 && other != nullptr) {
+      refuse(notes, entry,
+             fmt::format("has {} bits in {}: HTP has fewer than 8 in Conv, ConvTranspose, Gemm and "
+                         "MatMul",
+                         bits, other->op_type));
     } else if (entry.parameter && entry.kind != EntryKind::kPerTensor && has_zero_points(entry)) {
       repair(notes, entry, "several scales allow no zero points");
     }
@@ -116,7 +149,8 @@ void qnn_htp(std::vector<FileEntry>& entries, Notes& notes) {
 
 // 8-bit kernels of CPUs without VNNI add two products of 255 and up to 128 in 16 bits. Source: ONNX
 // Runtime documentation, "quantize ONNX models", S8S8 and U8U8.
-void ort_cpu(std::vector<FileEntry>& entries, Notes& notes) {
+void ort_cpu(std::vector<FileEntry>& entries, const std::vector<WeightUse>& /*uses*/,
+             Notes& notes) {
   for (const FileEntry& entry : entries) {
     if (entry.parameter && entry.format == Format::integer(8)) {
       tell(notes, entry,
@@ -125,11 +159,11 @@ void ort_cpu(std::vector<FileEntry>& entries, Notes& notes) {
   }
 }
 
-using Rule = std::function<void(std::vector<FileEntry>&, Notes&)>;
+using Rule = std::function<void(std::vector<FileEntry>&, const std::vector<WeightUse>&, Notes&)>;
 
 const std::map<std::string, Rule>& rules() {
   static const std::map<std::string, Rule> table = {
-      {"onnx", [](std::vector<FileEntry>&, Notes&) {}},
+      {"onnx", [](std::vector<FileEntry>&, const std::vector<WeightUse>&, Notes&) {}},
       {"ort_cpu", ort_cpu},
       {"qnn_htp", qnn_htp},
       {"tensorrt", tensorrt}};
@@ -138,8 +172,8 @@ const std::map<std::string, Rule>& rules() {
 
 }  // namespace
 
-std::vector<ProfileNote> apply_profile(const std::string& profile,
-                                       std::vector<FileEntry>& entries) {
+std::vector<ProfileNote> apply_profile(const std::string& profile, std::vector<FileEntry>& entries,
+                                       const std::vector<WeightUse>& uses) {
   const auto rule = rules().find(profile);
   if (rule == rules().end()) {
     std::string known;
@@ -149,7 +183,7 @@ std::vector<ProfileNote> apply_profile(const std::string& profile,
                 fmt::format("use one of: {}", known));
   }
   Notes notes;
-  rule->second(entries, notes);
+  rule->second(entries, uses, notes);
   return notes;
 }
 

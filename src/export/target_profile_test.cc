@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/write_entries.h"
@@ -69,6 +71,46 @@ TEST(TargetProfile, OfHtpMakesChannelsSymmetricAndKeepsActivations) {
   EXPECT_EQ(notes[0].tensor, "w");
   EXPECT_EQ(entries[0].cells[0].delta, 0.1);
   EXPECT_EQ(exporting::zero_point(entries[1], 0), 0);
+}
+
+FileEntry weight(int bits) {
+  FileEntry entry = relu_output();
+  entry.name = "w";
+  entry.parameter = entry.symmetric = entry.signed_codes = true;
+  entry.format = Format::integer(bits);
+  const double least = -std::ldexp(1.0, bits - 1);
+  entry.cells = {{.min = 0.01 * least, .max = -0.01 * (least + 1), .delta = 0.01, .offset = least}};
+  return entry;
+}
+
+std::vector<ProfileNote> notes_of(const std::string& profile, int bits, int activation_bits,
+                                  const std::vector<exporting::WeightUse>& uses) {
+  std::vector<FileEntry> entries = {relu_output(), weight(bits)};
+  entries[0].format = Format::integer(activation_bits);
+  std::vector<ProfileNote> notes = apply_profile(profile, entries, uses);
+  std::erase_if(notes, [](const ProfileNote& note) { return !note.refused; });
+  return notes;
+}
+
+TEST(TargetProfile, OfTensorrtHasFourBitsInMatrixProductsOnly) {
+  EXPECT_TRUE(notes_of("tensorrt", 4, 8, {{"w", "MatMul", "r"}}).empty());
+  EXPECT_TRUE(notes_of("tensorrt", 8, 8, {{"w", "Conv", "r"}}).empty());
+  EXPECT_TRUE(notes_of("tensorrt", 4, 8, {{"other", "Conv", "r"}}).empty());
+  const auto notes = notes_of("tensorrt", 4, 8, {{"w", "Gemm", "r"}, {"w", "Conv", "r"}});
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_THAT(notes[0].what, HasSubstr("4 bits in Conv"));
+}
+
+TEST(TargetProfile, OfHtpLooksAtThePairOfEachOperator) {
+  EXPECT_TRUE(notes_of("qnn_htp", 16, 8, {{"w", "Conv", "wide"}}).empty());
+  EXPECT_TRUE(notes_of("qnn_htp", 16, 16, {{"w", "Conv", "r"}}).empty());
+  EXPECT_TRUE(notes_of("qnn_htp", 4, 16, {{"w", "Conv", "r"}}).empty());
+  const auto wide = notes_of("qnn_htp", 16, 8, {{"w", "Conv", "r"}});
+  ASSERT_EQ(wide.size(), 1U);
+  EXPECT_THAT(wide[0].what, HasSubstr("in Conv: give \"r\" 16 bits"));
+  const auto narrow = notes_of("qnn_htp", 4, 8, {{"w", "LSTM", "r"}});
+  ASSERT_EQ(narrow.size(), 1U);
+  EXPECT_THAT(narrow[0].what, HasSubstr("4 bits in LSTM"));
 }
 
 TEST(TargetProfile, OfTheCpuTellsWhereSumsMaySaturate) {
