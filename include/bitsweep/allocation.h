@@ -57,6 +57,9 @@ struct QuantizerGroup {
   bool operator==(const QuantizerGroup&) const = default;
 };
 
+/// What messages and files call a group: its first activation, or its first parameter.
+const std::string& group_name(const QuantizerGroup& group);
+
 /// Groups of the enabled quantizers, sorted by name; each one is in exactly one group.
 ///
 /// The inputs of an operator with a quantized parameter, seen through Reshape, Transpose and the

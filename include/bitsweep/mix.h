@@ -57,6 +57,9 @@ struct MixCostInfo {
 };
 const std::vector<MixCostInfo>& mix_costs();
 
+/// Place of a cost in mix_costs(). @throws Error(kInvalidArgument) for an unknown name.
+std::size_t mix_cost_index(const std::string& name);
+
 /// Tables of all costs but latency for these groups and choices, in order of mix_costs(). Shapes
 /// are those that calibration observed; what a choice leaves open counts as it is set now.
 std::vector<CostTable> mix_cost_tables(const Simulation& simulation,

@@ -36,6 +36,10 @@ class Joined {
 
 }  // namespace
 
+const std::string& group_name(const QuantizerGroup& group) {
+  return group.activations.empty() ? group.parameters.front() : group.activations.front();
+}
+
 std::vector<QuantizerGroup> quantizer_groups(const Simulation& simulation) {
   std::vector<std::string> names;
   std::map<std::string, std::size_t> index;

@@ -102,10 +102,8 @@ class Filter {
       result = whole ? *whole : *activation_only;
     }
     if (result.empty()) {
-      const std::string& name =
-          group.activations.empty() ? group.parameters.front() : group.activations.front();
       throw Error(ErrorCode::kInvalidArgument, "supported kernels",
-                  "the operators around \"" + name + "\" have no candidate in common",
+                  "the operators around \"" + group_name(group) + "\" have no candidate in common",
                   "add candidates that all of them support");
     }
     std::stable_sort(result.begin(), result.end(), [](const Candidate& a, const Candidate& b) {

@@ -15,13 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::size_t index_of(const std::string& cost) {
-  for (std::size_t i = 0; i < mix_costs().size(); ++i) {
-    if (mix_costs()[i].name == cost) return i;
-  }
-  return 0;
-}
-
 /// "W8A8 x 12, W8A16 x 3": how many groups have which types.
 std::string types_text(const MixPoint& point) {
   std::map<std::string, int> counts;
@@ -54,10 +47,7 @@ std::string json(const MixResult& result) {
              {"expected_sqnr_db", point.expected_db}};
     for (std::size_t i = 0; i < point.costs.size(); ++i) row[mix_costs()[i].name] = point.costs[i];
     for (std::size_t g = 0; g < point.by_group.size(); ++g) {
-      const QuantizerGroup& group = result.groups[g];
-      const std::string& name =
-          group.activations.empty() ? group.parameters.front() : group.activations.front();
-      row["groups"][name] = mix_candidate_text(point.by_group[g]);
+      row["groups"][group_name(result.groups[g])] = mix_candidate_text(point.by_group[g]);
     }
     points.push_back(std::move(row));
   }
@@ -84,7 +74,7 @@ std::string mix_text(const MixResult& result, const std::string& cost) {
   if (!result.frontier.empty()) {
     Table table({{cost, true}, {"sqnr", true}, {"predicted", true}, {"groups"}});
     for (const MixPoint& point : result.frontier) {
-      table.add({fmt::format("{:.4g}", point.costs[index_of(cost)]),
+      table.add({fmt::format("{:.4g}", point.costs[mix_cost_index(cost)]),
                  score_text(point.measured_db, "dB"), score_text(point.predicted_db, "dB"),
                  types_text(point)});
     }

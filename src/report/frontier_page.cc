@@ -14,20 +14,6 @@
 namespace bitsweep {
 namespace {
 
-std::size_t index_of(const std::string& cost) {
-  std::string known;
-  for (std::size_t i = 0; i < mix_costs().size(); ++i) {
-    if (mix_costs()[i].name == cost) return i;
-    known += (known.empty() ? "" : ", ") + mix_costs()[i].name;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "report", "no cost is named \"" + cost + "\"",
-              "use one of: " + known);
-}
-
-const std::string& name_of(const QuantizerGroup& group) {
-  return group.activations.empty() ? group.parameters.front() : group.activations.front();
-}
-
 // Groups by the first operator that reads or writes one of their tensors.
 std::vector<std::size_t> in_network_order(const Simulation& simulation,
                                           const std::vector<QuantizerGroup>& groups) {
@@ -80,7 +66,7 @@ std::vector<std::string> types_of(const std::vector<const MixPoint*>& points) {
 
 FrontierPage frontier_page(const Simulation& simulation, const MixResult& result,
                            const std::string& cost, const std::vector<MixTarget>& targets) {
-  const std::size_t axis = index_of(cost);
+  const std::size_t axis = mix_cost_index(cost);
   FrontierPage page{.cost_label = mix_costs()[axis].summary};
   std::vector<const MixPoint*> points;
   for (const MixPoint& point : result.frontier) points.push_back(&point);
@@ -104,7 +90,7 @@ FrontierPage frontier_page(const Simulation& simulation, const MixResult& result
   }
   page.types = types_of(points);
   const std::vector<std::size_t> order = in_network_order(simulation, result.groups);
-  for (const std::size_t g : order) page.groups.push_back(name_of(result.groups[g]));
+  for (const std::size_t g : order) page.groups.push_back(group_name(result.groups[g]));
   for (const MixPoint* point : points) {
     FrontierPage::Point& shown = page.points.emplace_back();
     shown.cost = point->costs.at(axis);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "allocate/weight_grids.h"
+#include "bitsweep/error.h"
 #include "bitsweep/mix.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
@@ -182,6 +183,17 @@ const std::vector<MixCostInfo>& mix_costs() {
       {"peak", "bytes of activations alive at the same time"},
       {"latency", "milliseconds by the latency table"}};
   return costs;
+}
+
+std::size_t mix_cost_index(const std::string& name) {
+  const auto& costs = mix_costs();
+  std::string names;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    if (costs[i].name == name) return i;
+    names += (i == 0 ? "" : ", ") + costs[i].name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, "mix", "no cost is named \"" + name + "\"",
+              "use one of: " + names);
 }
 
 std::vector<CostTable> mix_cost_tables(const Simulation& simulation,

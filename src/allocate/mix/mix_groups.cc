@@ -34,10 +34,6 @@ class Merged {
   std::vector<std::size_t> parent_;
 };
 
-const std::string& first_name(const QuantizerGroup& group) {
-  return group.activations.empty() ? group.parameters.front() : group.activations.front();
-}
-
 bool same_effect(const QuantizerGroup& group, const Candidate& a, const Candidate& b) {
   const bool activations = group.activations.empty() || a.activation == b.activation;
   const bool parameters =
@@ -78,7 +74,7 @@ void leave_out_misfits(const Simulation& simulation, MixGroups& groups,
       allowed[g][c] = false;
       if (count++ == 0) first = *why;
       if (std::none_of(allowed[g].begin(), allowed[g].end(), [](bool is) { return is; })) {
-        reject("the group of \"" + first_name(groups.groups[g]) + "\" cannot be " +
+        reject("the group of \"" + group_name(groups.groups[g]) + "\" cannot be " +
                    mix_candidate_text(candidate) + " (" + *why + "), and has no other candidate",
                "add one without that granularity");
       }
@@ -208,7 +204,7 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
       indices.push_back(static_cast<int>(c));
     }
     if (choices.empty())
-      reject("the group of \"" + first_name(result.groups[g]) +
+      reject("the group of \"" + group_name(result.groups[g]) +
                  "\" has no candidate that all its members support",
              "add one, or take the tensors apart");
   }

@@ -9,21 +9,6 @@
 #include "bitsweep/error.h"
 
 namespace bitsweep::allocate {
-namespace {
-
-int cost_index(const std::string& name) {
-  const auto& costs = mix_costs();
-  std::string names;
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i].name == name) return static_cast<int>(i);
-    names += (i == 0 ? "" : ", ") + costs[i].name;
-  }
-  throw Error(ErrorCode::kInvalidArgument, "mix", "no cost is named \"" + name + "\"",
-              "use one of: " + names);
-}
-
-}  // namespace
-
 void require_costs(const MixOptions& options) {
   std::vector<std::string> names = {options.cost};
   const bool has_float =
@@ -40,7 +25,7 @@ void require_costs(const MixOptions& options) {
   }
   if (!options.latency_table.empty()) LatencyTable(options.latency_table);  // what is wrong in it
   for (const std::string& name : names) {
-    cost_index(name);
+    mix_cost_index(name);
     if (name == "latency" && options.latency_table.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "mix", "the cost \"latency\" has no table",
                   "give a CSV file with the times of operators");
@@ -49,12 +34,15 @@ void require_costs(const MixOptions& options) {
 }
 
 MixTask::MixTask(const MixOptions& options, BudgetProblem base, WholeRuns& runs)
-    : options_(options), base_(std::move(base)), runs_(runs), cost_(cost_index(options.cost)) {
+    : options_(options),
+      base_(std::move(base)),
+      runs_(runs),
+      cost_(static_cast<int>(mix_cost_index(options.cost))) {
   for (const MixTarget& target : options.targets) {
     if (target.at_least) {
       wanted_db_ = std::max(wanted_db_.value_or(target.value), target.value);
     } else {
-      limits_.push_back({cost_index(target.name), target.value});
+      limits_.push_back({static_cast<int>(mix_cost_index(target.name)), target.value});
     }
   }
 }
