@@ -12,8 +12,9 @@ namespace BITSWEEP_EXPORT bitsweep {
 
 /// Files about the layers of a simulation: JSON for programs, pages for people. Folders are made
 /// when missing. In names of files and entries, what is no letter, digit or _ in the name of a
-/// layer becomes one _; layers that would share a name get numbers. Each function may throw
-/// Error(kIo).
+/// layer becomes one _; layers that would share a name get numbers. The pages of a folder share one
+/// script and one style sheet, `report.js` and `report.css` in it, and need no network: the folder
+/// can be moved as a whole. Each function may throw Error(kIo).
 
 /// `<name>.json` and `<name>.html`: one value per layer, in the order given. NaN and infinite
 /// values are strings in the JSON, as in the results of a sweep.
@@ -21,8 +22,8 @@ void write_layer_values(const std::filesystem::path& folder, const std::string& 
                         const std::string& title, const std::string& label,
                         const std::vector<std::pair<std::string, double>>& values);
 
-/// Ranges of all encodings: `weights.json`, `activations.json`, a page of each, and a page for each
-/// weight with several encodings.
+/// Ranges of all encodings, in `min_max_ranges`: `weights.json`, `activations.json`, a page of
+/// each, and a page for each weight with several encodings.
 void write_quantizer_ranges(const Simulation& simulation, const std::filesystem::path& folder);
 
 /// A page for each quantizer that keeps a histogram, in `activations_pdf` and `weights_pdf`: its

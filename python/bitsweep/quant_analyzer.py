@@ -255,7 +255,7 @@ class QuantAnalyzer:
         self, sim: QuantizationSimModel, results_dir: str | os.PathLike[str]
     ) -> None:
         """Writes the ranges of all encodings to ``min_max_ranges/``."""
-        _core.write_quantizer_ranges(sim.native, Path(results_dir) / "min_max_ranges")
+        _core.write_quantizer_ranges(sim.native, Path(results_dir))
 
     def export_per_layer_stats_histogram(
         self, sim: QuantizationSimModel, results_dir: str | os.PathLike[str]

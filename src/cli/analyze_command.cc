@@ -179,7 +179,7 @@ void write_files(const fs::path& folder, const Simulation& simulation, const Ana
                      label, found.all_others);
   write_layer_values(folder, "per_layer_mse_loss", "Error of each layer's output", "MSE",
                      found.mse);
-  write_quantizer_ranges(simulation, folder / "min_max_ranges");
+  write_quantizer_ranges(simulation, folder);
   if (simulation.options().scheme != Scheme::kMinMax)
     write_quantizer_histograms(simulation, folder);
 }

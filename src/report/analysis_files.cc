@@ -4,7 +4,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "bitsweep/analysis.h"
 #include "bitsweep/error.h"
@@ -88,16 +87,6 @@ std::vector<NamedQuantizer> named_quantizers(const Simulation& simulation) {
   return result;
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw Error(ErrorCode::kIo, "report",
-                "\"" + folder.string() + "\" cannot be made: " + error.message(),
-                "choose another folder");
-  }
-}
-
 void write_json(const fs::path& path, const Json& content) {
   write_text_file(path, content.dump(kIndent) + "\n");
 }
@@ -127,24 +116,26 @@ fs::path histogram_file(const NamedQuantizer& named) {
 void write_layer_values(const fs::path& folder, const std::string& name, const std::string& title,
                         const std::string& label,
                         const std::vector<std::pair<std::string, double>>& values) {
-  make_folder(folder);
+  const report::PageFolder pages(folder);
   Json content = Json::object();
   for (const auto& [layer, value] : values) content[layer] = report::json_number(value);
   write_json(folder / (name + ".json"), content);
-  write_lines_page({.title = title, .value_label = label, .values = values, .facts = {}},
-                   folder / (name + ".html"));
+  pages.write(report::page_of(LinesPage{.title = title, .value_label = label, .values = values}),
+              name + ".html");
 }
 
 void write_quantizer_ranges(const Simulation& simulation, const fs::path& folder) {
-  make_folder(folder);
+  const report::PageFolder pages(folder);
+  const fs::path subfolder = "min_max_ranges";
+  report::make_folder(folder / subfolder);
   Json content[2] = {Json::object(), Json::object()};  // of activations, of weights
-  RangesPage pages[2];
+  RangesPage overviews[2];
   for (const NamedQuantizer& named : named_quantizers(simulation)) {
     const std::vector<AffineEncoding>& cells = named.cells();
     const auto kind = static_cast<std::size_t>(named.is_weight);
     if (cells.size() == 1) {
       content[kind][named.name()] = {cells[0].min, cells[0].max};
-      pages[kind].entries.push_back({named.name(), cells[0].min, cells[0].max});
+      overviews[kind].entries.push_back({named.name(), cells[0].min, cells[0].max});
       continue;
     }
     RangesPage page{
@@ -153,22 +144,29 @@ void write_quantizer_ranges(const Simulation& simulation, const fs::path& folder
       page.entries.push_back({named.name() + "_" + std::to_string(i), cells[i].min, cells[i].max});
       content[kind][named.name()][page.entries.back().name] = {cells[i].min, cells[i].max};
     }
-    if (!page.entries.empty()) write_ranges_page(page, folder / (named.name() + ".html"));
+    if (!page.entries.empty())
+      pages.write(report::page_of(page), subfolder / (named.name() + ".html"));
   }
   for (const std::size_t kind : {0U, 1U}) {
-    pages[kind].kind = kind == 0 ? "activation" : "weight";
-    pages[kind].title = "Ranges of " + pages[kind].kind + " quantizers";
-    write_json(folder / (pages[kind].kind + "s.json"), content[kind]);
-    if (!pages[kind].entries.empty())
-      write_ranges_page(pages[kind], folder / (pages[kind].kind + "s.html"));
+    RangesPage& overview = overviews[kind];
+    overview.kind = kind == 0 ? "activation" : "weight";
+    overview.title = "Ranges of " + overview.kind + " quantizers";
+    write_json(folder / subfolder / (overview.kind + "s.json"), content[kind]);
+    if (!overview.entries.empty())
+      pages.write(report::page_of(overview), subfolder / (overview.kind + "s.html"));
   }
 }
 
 void write_quantizer_histograms(const Simulation& simulation, const fs::path& folder) {
-  bool is_kept = false;
-  for (const NamedQuantizer& named : named_quantizers(simulation)) {
-    if (named.quantizer->scheme() == Scheme::kMinMax) continue;
-    is_kept = true;
+  std::vector<NamedQuantizer> quantizers = named_quantizers(simulation);
+  std::erase_if(quantizers,
+                [](const NamedQuantizer& q) { return q.quantizer->scheme() == Scheme::kMinMax; });
+  if (quantizers.empty()) {
+    throw Error(ErrorCode::kNotReady, "report", "no quantizer keeps a histogram",
+                "calibrate with another scheme than min_max");
+  }
+  const report::PageFolder pages(folder);
+  for (const NamedQuantizer& named : quantizers) {
     const std::vector<std::vector<HistogramBucket>> cells = named.quantizer->histograms();
     HistogramsPage page{.title = "Values of " + named.name(), .histograms = {}, .facts = {}};
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -176,14 +174,7 @@ void write_quantizer_histograms(const Simulation& simulation, const fs::path& fo
       page.histograms.push_back(
           histogram_of(named.name() + "_" + std::to_string(i), cells[i], named.cells().at(i)));
     }
-    if (page.histograms.empty()) continue;
-    const fs::path file = folder / histogram_file(named);
-    make_folder(file.parent_path());
-    write_histograms_page(page, file);
-  }
-  if (!is_kept) {
-    throw Error(ErrorCode::kNotReady, "report", "no quantizer keeps a histogram",
-                "calibrate with another scheme than min_max");
+    if (!page.histograms.empty()) pages.write(report::page_of(page), histogram_file(named));
   }
 }
 

@@ -32,6 +32,17 @@ TEST_F(LayerValues, KeepTheOrderGivenAndNumbersThatJsonDoesNotHave) {
   EXPECT_THAT(text_of("deep/scores.html"), ::testing::HasSubstr("Scores"));
 }
 
+TEST_F(LayerValues, PagesOfAFolderShareOneScriptAndOneStyleSheet) {
+  write_layer_values(folder_, "first", "First", "dB", {{"a", 1.0}});
+  write_layer_values(folder_, "second", "Second", "dB", {{"a", 1.0}});
+  EXPECT_THAT(text_of("report.js"), ::testing::HasSubstr("Apache ECharts"));
+  EXPECT_THAT(text_of("report.css"), ::testing::HasSubstr(".card"));
+  for (const char* name : {"first.html", "second.html"}) {
+    EXPECT_THAT(text_of(name), ::testing::HasSubstr("<script src=\"report.js\">"));
+    EXPECT_LT(text_of(name).size(), 3000U);
+  }
+}
+
 TEST_F(LayerValues, AFolderThatCannotBeMadeIsNamed) {
   std::ofstream(folder_ / "file") << "x";
   try {

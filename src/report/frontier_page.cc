@@ -146,7 +146,7 @@ void write_frontier_page(const FrontierPage& page, const std::filesystem::path& 
                                 {"chosen", page.chosen},
                                 {"wanted", nullptr}};
   if (page.wanted) fields["wanted"] = report::json_number(*page.wanted);
-  report::write_page("frontier", page.title, page.facts, fields, path);
+  report::write_page(report::make_page("frontier", page.title, page.facts, fields), path);
 }
 
 }  // namespace bitsweep

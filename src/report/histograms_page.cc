@@ -6,7 +6,7 @@
 
 namespace bitsweep {
 
-void write_histograms_page(const HistogramsPage& page, const std::filesystem::path& path) {
+report::Page report::page_of(const HistogramsPage& page) {
   if (page.histograms.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "report", "there are no histograms to show",
                 "calibrate with a scheme that keeps histograms");
@@ -30,8 +30,12 @@ void write_histograms_page(const HistogramsPage& page, const std::filesystem::pa
   }
   const std::string title =
       page.title.empty() ? "Histogram of " + page.histograms.front().name : page.title;
-  report::write_page("histograms", title, page.facts, {{"histograms", std::move(histograms)}},
-                     path);
+  return report::make_page("histograms", title, page.facts,
+                           {{"histograms", std::move(histograms)}});
+}
+
+void write_histograms_page(const HistogramsPage& page, const std::filesystem::path& path) {
+  report::write_page(report::page_of(page), path);
 }
 
 }  // namespace bitsweep

@@ -6,7 +6,7 @@
 
 namespace bitsweep {
 
-void write_lines_page(const LinesPage& page, const std::filesystem::path& path) {
+report::Page report::page_of(const LinesPage& page) {
   if (page.values.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "report", "there are no values to show",
                 "give the result of an analysis");
@@ -17,11 +17,14 @@ void write_lines_page(const LinesPage& page, const std::filesystem::path& path) 
   }
   const std::string title =
       page.title.empty() ? page.value_label + " by " + page.entry_label : page.title;
-  report::write_page("lines", title, page.facts,
-                     {{"entry_label", page.entry_label},
-                      {"value_label", page.value_label},
-                      {"entries", std::move(entries)}},
-                     path);
+  return report::make_page("lines", title, page.facts,
+                           {{"entry_label", page.entry_label},
+                            {"value_label", page.value_label},
+                            {"entries", std::move(entries)}});
+}
+
+void write_lines_page(const LinesPage& page, const std::filesystem::path& path) {
+  report::write_page(report::page_of(page), path);
 }
 
 }  // namespace bitsweep

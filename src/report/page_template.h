@@ -4,10 +4,12 @@
 
 namespace bitsweep::report {
 
-/// The page around its title and its data: head + title + middle + data + tail. Made at build time
-/// from web/.
-extern const std::string_view kPageHead;
-extern const std::string_view kPageMiddle;
-extern const std::string_view kPageTail;
+/// The page with @NAME@ where page.cc puts something; its script and style, and the hashes by which
+/// a content security policy names these. Made at build time from web/.
+extern const std::string_view kPageTemplate;
+extern const std::string_view kScript;
+extern const std::string_view kScriptHash;
+extern const std::string_view kStyle;
+extern const std::string_view kStyleHash;
 
 }  // namespace bitsweep::report

@@ -18,7 +18,7 @@ void check_bounds(const char* what, double low, double high) {
 
 }  // namespace
 
-void write_ranges_page(const RangesPage& page, const std::filesystem::path& path) {
+report::Page report::page_of(const RangesPage& page) {
   if (page.entries.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "report", "there are no ranges to show",
                 "calibrate the simulation first and leave a quantizer enabled");
@@ -33,12 +33,15 @@ void write_ranges_page(const RangesPage& page, const std::filesystem::path& path
                        {"min", report::json_number(entry.min)},
                        {"max", report::json_number(entry.max)}});
   }
-  report::write_page("ranges", title, page.facts,
-                     {{"kind", page.kind},
-                      {"display_limits", Json::array({page.display_min, page.display_max})},
-                      {"thresholds", Json::array({page.threshold_min, page.threshold_max})},
-                      {"entries", std::move(entries)}},
-                     path);
+  return report::make_page("ranges", title, page.facts,
+                           {{"kind", page.kind},
+                            {"display_limits", Json::array({page.display_min, page.display_max})},
+                            {"thresholds", Json::array({page.threshold_min, page.threshold_max})},
+                            {"entries", std::move(entries)}});
+}
+
+void write_ranges_page(const RangesPage& page, const std::filesystem::path& path) {
+  report::write_page(report::page_of(page), path);
 }
 
 }  // namespace bitsweep

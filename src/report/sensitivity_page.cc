@@ -124,14 +124,15 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
     entries.push_back(std::move(entry));
   }
   const std::string details_label = page.details_label.empty() ? "Details" : page.details_label;
-  report::write_page("sensitivity", title, page.facts,
-                     {{"metric", metric},
-                      {"higher_is_worse", page.higher_is_worse},
-                      {"details_label", page.details.empty() ? "" : details_label},
-                      {"patterns", page.highlight_patterns},
-                      {"entries", std::move(entries)},
-                      {"interactions", interactions_of(page, ranks)}},
-                     path);
+  report::write_page(
+      report::make_page("sensitivity", title, page.facts,
+                        {{"metric", metric},
+                         {"higher_is_worse", page.higher_is_worse},
+                         {"details_label", page.details.empty() ? "" : details_label},
+                         {"patterns", page.highlight_patterns},
+                         {"entries", std::move(entries)},
+                         {"interactions", interactions_of(page, ranks)}}),
+      path);
 }
 
 }  // namespace bitsweep

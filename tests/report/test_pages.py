@@ -1,8 +1,11 @@
 """The pages of the analyzer in a real browser, and the sensitivity page through the Python API."""
 
+import importlib
 import math
 import re
 
+import numpy as np
+import onnx
 import pytest
 
 
@@ -152,4 +155,33 @@ def test_the_python_api_writes_the_page(open_page, tmp_path):
     assert "Show entries above" in report.page.inner_text(".controls")
     assert report.page.locator("[data-pattern=q_proj] .count").inner_text() == "1"
     assert report.requests == [report.url]
+    assert report.messages == []
+
+
+def test_pages_of_a_folder_load_its_script_from_above_and_open_from_another_place(
+    open_page, tmp_path
+):
+    quantsim = pytest.importorskip("bitsweep.quantsim", reason="needs the Python package")
+    _core = importlib.import_module("bitsweep._core")
+    rng = np.random.default_rng(0)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], "layer")],
+        "net",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 4])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 3])],
+        [onnx.numpy_helper.from_array(rng.normal(size=(4, 3)).astype(np.float32), "w")],
+    )
+    opset = [onnx.helper.make_opsetid("", 17)]
+    sim = quantsim.QuantizationSimModel(
+        onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), quant_scheme="tf_enhanced"
+    )
+    sim.compute_encodings([{"x": rng.normal(size=(1, 4)).astype(np.float32)}])
+    _core.write_quantizer_histograms(sim.native, tmp_path / "made")
+    moved = (tmp_path / "made").rename(tmp_path / "moved here")
+    report = open_page(path=moved / "weights_pdf" / "layer" / "layer_weight.html")
+    assert report.page.inner_text("h1") == "Values of layer_weight"
+    assert report.page.locator(".alone").count() == 0
+    assert report.requests == [report.url] + [
+        (moved / name).as_uri() for name in ("report.css", "report.js")
+    ]
     assert report.messages == []

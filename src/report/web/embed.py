@@ -1,7 +1,7 @@
-"""Assembles the page (template, style, script, policy) and writes it as a C++ source file.
+"""Writes the template, the script and the style of the pages as a C++ source file.
 
-The Content-Security-Policy names the only script and the only style sheet by their hash, so the page can neither load
-nor run anything else. Title and data stay open: they are filled in at run time.
+Script and style come with the hashes by which a page's Content-Security-Policy names them, so that the page can neither
+load nor run anything else. src/report/page.cc puts the pieces together at run time.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import pathlib
 import re
 import sys
 
+MARKS = ("POLICY", "TITLE", "STYLE", "DATA", "SCRIPT")  # what page.cc puts into the template
 CHUNK = 2000  # bytes of one string literal; compilers join neighbours
 
 
@@ -61,7 +62,7 @@ def main() -> int:
                 file=sys.stderr,
             )
             return 1
-    if "--" in notices or "</style" in style.lower():
+    if "*/" in notices or "</style" in style.lower():
         print(
             f"embed.py: {options.web}: notices.txt or style.css would end its element early",
             file=sys.stderr,
@@ -69,24 +70,18 @@ def main() -> int:
         return 1
 
     template = read(options.web / "template.html")
-    values = {
-        "SCRIPT_HASH": policy_hash(script),
-        "STYLE_HASH": policy_hash(style),
-        "STYLE": style,
-        "NOTICES": notices,
-        "SCRIPT": script,
-    }
-    pieces = re.split(r"@(TITLE|DATA)@", template)
-    if pieces[1::2] != ["TITLE", "DATA"]:
-        print("embed.py: template.html: needs @TITLE@, then @DATA@, once each", file=sys.stderr)
+    marks = sorted(re.findall(r"@([^@]*)@", template))
+    if marks != sorted(MARKS):
+        print(f"embed.py: template.html: needs {', '.join(MARKS)}, once each", file=sys.stderr)
         return 1
-    head, middle, tail = (
-        re.sub(r"@([A-Z_]+)@", lambda m: values[m[1]], piece) for piece in pieces[::2]
-    )
+    # Licences travel with the code, be it inside a page or in a file beside many.
+    script = f"/*\n{notices}\n*/\n{script}"
 
     options.out.write_text(
         '// Written by src/report/web/embed.py.\n#include "report/page_template.h"\n\nnamespace bitsweep::report {\n\n'
-        + array("kPageHead", head) + array("kPageMiddle", middle) + array("kPageTail", tail)
+        + array("kPageTemplate", template)
+        + array("kScript", script) + array("kScriptHash", policy_hash(script))
+        + array("kStyle", style) + array("kStyleHash", policy_hash(style))
         + "\n}  // namespace bitsweep::report\n",
         encoding="ascii",
     )  # fmt: skip
