@@ -3,7 +3,20 @@
 import { h, marked } from './dom';
 import { Guide } from './guide';
 import { fixed4, tick, type JsonNumber } from './numbers';
-import { csv_tools, image_action, page_frame, zoom_action, type PageData } from './page';
+import {
+  csv_tools,
+  head,
+  image_action,
+  legend,
+  live_status,
+  page_frame,
+  pairs,
+  section,
+  tools,
+  when,
+  zoom_action,
+  type PageData,
+} from './page';
 import { PatternToggles } from './patterns';
 import { Plot } from './plot';
 import { is_hit } from './ranking';
@@ -78,40 +91,29 @@ export function frontier_page(data: FrontierData): void {
     ],
   });
   const sections = [
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Plot' },
+    section(
+      'Plot',
       h(
         'div',
         { class: 'controls reverse' },
-        h(
-          'div',
-          { class: 'legend' },
-          h('span', {}, h('span', { class: 'key point' }), 'measured'),
-          predictions && h('span', {}, h('span', { class: 'key muted' }), 'predicted'),
-          data.chosen >= 0 && h('span', {}, h('span', { class: 'key hit' }), 'chosen'),
+        legend(
+          ['point', 'measured'],
+          ...when(predictions, ['muted', 'predicted']),
+          ...when(data.chosen >= 0, ['hit', 'chosen']),
         ),
-        h('div', { class: 'tools' }, zoom_action(plot), image_action(plot, data.title)),
+        tools(zoom_action(plot), image_action(plot, data.title)),
       ),
       plot.element,
     ),
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Points' },
-      h(
-        'div',
-        { class: 'bar-head' },
-        h('div', {}, h('h2', {}, 'Points'), h('p', { class: 'status' }, `Cost: ${data.cost_label}`)),
-        h(
-          'div',
-          { class: 'tools' },
-          ...csv_tools(data.title, () => [
-            ['cost', data.quality_label, 'predicted', 'groups', 'chosen'],
-            ...table
-              .view()
-              .map((p) => [p.cost, p.quality, p.predicted, counts(p), p.index === data.chosen ? 'yes' : '']),
-          ]),
-        ),
+    section(
+      'Points',
+      head(
+        'Points',
+        h('p', { class: 'status' }, `Cost: ${data.cost_label}`),
+        csv_tools(data.title, () => [
+          ['cost', data.quality_label, 'predicted', 'groups', 'chosen'],
+          ...table.view().map((p) => [p.cost, p.quality, p.predicted, counts(p), p.index === data.chosen ? 'yes' : '']),
+        ]),
       ),
       table.element,
     ),
@@ -153,13 +155,12 @@ function curve(
     ],
     card: (index) => {
       const point = points[index];
-      const rows: [string, string][] = [
+      return pairs(
         ['Cost', tick(point.cost)],
         ['Measured', fixed4(point.quality)],
-      ];
-      if (Number.isFinite(point.predicted)) rows.push(['Predicted', fixed4(point.predicted)]);
-      if (point.types.length > 0) rows.push(['Groups', counts(point)]);
-      return h('dl', {}, ...rows.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
+        ...when(Number.isFinite(point.predicted), ['Predicted', fixed4(point.predicted)]),
+        ...when(point.types.length > 0, ['Groups', counts(point)]),
+      );
     },
     spoken: (index) => `cost ${tick(points[index].cost)}, ${data.quality_label} ${fixed4(points[index].quality)}`,
   });
@@ -202,7 +203,7 @@ function configuration_sections(data: FrontierData, points: readonly Point[]): H
       },
     ],
   });
-  const status = h('p', { class: 'status', role: 'status', id: 'status' });
+  const status = live_status();
   const update = (): void => {
     const rows = groups.filter(({ name }) => patterns.length === 0 || is_hit(name, patterns));
     const point = points[at];
@@ -222,41 +223,28 @@ function configuration_sections(data: FrontierData, points: readonly Point[]): H
   strip.select(at);
   update();
   return [
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Types along the network' },
-      h(
-        'div',
-        { class: 'bar-head' },
+    section(
+      'Types along the network',
+      head(
+        'Types along the network',
         h(
-          'div',
-          {},
-          h('h2', {}, 'Types along the network'),
-          h(
-            'p',
-            { class: 'status' },
-            'One row for each point, the dearest on top; groups from the input (left) to the output. ' +
-              'A click selects the point whose groups are listed below.',
-          ),
+          'p',
+          { class: 'status' },
+          'One row for each point, the dearest on top; groups from the input (left) to the output. ' +
+            'A click selects the point whose groups are listed below.',
         ),
       ),
       strip.element,
     ),
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Groups' },
-      h(
-        'div',
-        { class: 'bar-head' },
-        h('div', {}, h('h2', {}, 'Groups of the selected point'), status),
-        h(
-          'div',
-          { class: 'tools' },
-          ...csv_tools(`${data.title} groups`, () => [
-            ['position', 'group', 'types'],
-            ...table.view().map(({ index, name }) => [index + 1, name, type_of(index)]),
-          ]),
-        ),
+    section(
+      'Groups',
+      head(
+        'Groups of the selected point',
+        status,
+        csv_tools(`${data.title} groups`, () => [
+          ['position', 'group', 'types'],
+          ...table.view().map(({ index, name }) => [index + 1, name, type_of(index)]),
+        ]),
       ),
       h('div', { class: 'controls' }, toggles.element),
       table.element,

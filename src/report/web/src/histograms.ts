@@ -7,7 +7,7 @@ import { CanvasRenderer } from 'echarts/renderers';
 
 import { h, place } from './dom';
 import { short, tick, type JsonNumber } from './numbers';
-import { page_frame, type PageData } from './page';
+import { legend, live_status, page_frame, pairs, section, strong, type PageData } from './page';
 import { on_theme_change, palette } from './theme';
 
 echarts.use([LineChart, GridComponent, CanvasRenderer]);
@@ -36,7 +36,7 @@ export function histograms_page(data: HistogramsData): void {
   const plot = h('div', { class: 'plot', role: 'img' }, canvas, overlay, card);
   const chart = echarts.init(canvas, null, { renderer: 'canvas', width: 600, height: 400 });
   const log = h('input', { type: 'checkbox', id: 'log' });
-  const facts = h('p', { class: 'status', role: 'status', id: 'status' });
+  const facts = live_status();
 
   const draw = (): void => {
     const item = items[at];
@@ -136,13 +136,9 @@ export function histograms_page(data: HistogramsData): void {
     if (!shown) return;
     const begin = item.begin + bucket * item.width;
     card.replaceChildren(
-      h(
-        'dl',
-        {},
-        h('dt', {}, 'Values'),
-        h('dd', {}, `${short(begin)} to ${short(begin + item.width)}`),
-        h('dt', {}, 'Share'),
-        h('dd', {}, h('b', {}, item.probabilities[bucket].toPrecision(4))),
+      pairs(
+        ['Values', `${short(begin)} to ${short(begin + item.width)}`],
+        ['Share', strong(item.probabilities[bucket].toPrecision(4))],
       ),
     );
     place(hair, x, kMargin.top, undefined, frame.height - kMargin.top - kMargin.bottom);
@@ -177,16 +173,10 @@ export function histograms_page(data: HistogramsData): void {
   chooser.hidden = items.length < 2;
   page_frame(
     data,
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Plot' },
+    section(
+      'Plot',
       h('div', { class: 'controls' }, chooser, facts, h('label', { class: 'tools' }, log, 'Logarithmic')),
-      h(
-        'p',
-        { class: 'legend' },
-        h('span', {}, h('span', { class: 'key low' }), 'smallest value of the encoding'),
-        h('span', {}, h('span', { class: 'key hit' }), 'largest value of the encoding'),
-      ),
+      legend(['low', 'smallest value of the encoding'], ['hit', 'largest value of the encoding']),
       plot,
     ),
   );

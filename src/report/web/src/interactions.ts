@@ -1,6 +1,7 @@
 // Which entries are worse together than apart, and which cancel: a matrix of the most sensitive ones and a list of pairs.
 
 import { h, svg } from './dom';
+import { head, section } from './page';
 import type { Entry, InteractionsData } from './ranking';
 
 const kPairs = 10;
@@ -79,25 +80,18 @@ function pair_list(data: InteractionsData): HTMLElement {
 }
 
 export function interactions_section(data: InteractionsData, entries: readonly Entry[]): HTMLElement {
-  return h(
-    'section',
-    { class: 'card', 'aria-label': 'Interactions' },
-    h(
-      'div',
-      { class: 'bar-head' },
+  return section(
+    'Interactions',
+    head(
+      'Errors that add up or cancel',
       h(
-        'div',
-        {},
-        h('h2', {}, 'Errors that add up or cancel'),
-        h(
-          'p',
-          { class: 'status' },
-          'What two entries do together, against each alone: ',
-          h('span', { class: 'sign worse' }, '+1'),
-          ' the errors point the same way, 0 they are independent, ',
-          h('span', { class: 'sign cancel' }, '-1'),
-          ' they cancel.',
-        ),
+        'p',
+        { class: 'status' },
+        'What two entries do together, against each alone: ',
+        h('span', { class: 'sign worse' }, '+1'),
+        ' the errors point the same way, 0 they are independent, ',
+        h('span', { class: 'sign cancel' }, '-1'),
+        ' they cancel.',
       ),
     ),
     h(

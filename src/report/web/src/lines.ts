@@ -2,7 +2,19 @@
 
 import { h, marked } from './dom';
 import { fixed4, type JsonNumber } from './numbers';
-import { csv_tools, image_action, page_frame, zoom_action, type PageData } from './page';
+import {
+  csv_tools,
+  entry_card,
+  head,
+  image_action,
+  live_status,
+  page_frame,
+  section,
+  strong,
+  tools,
+  zoom_action,
+  type PageData,
+} from './page';
 import { PatternToggles } from './patterns';
 import { Plot } from './plot';
 import { is_hit } from './ranking';
@@ -25,18 +37,11 @@ export function lines_page(data: LinesData): void {
     y_label: data.value_label,
     series: [{ name: data.value_label, values: entries.map(({ value }) => value), color: 'point', markers: 'all' }],
     card: (index) =>
-      h(
-        'div',
-        {},
-        h('p', { class: 'name' }, marked(entries[index].name, patterns)),
-        h(
-          'dl',
-          {},
-          h('dt', {}, data.value_label),
-          h('dd', {}, h('b', {}, fixed4(entries[index].value))),
-          h('dt', {}, 'Position'),
-          h('dd', {}, String(index + 1)),
-        ),
+      entry_card(
+        entries[index].name,
+        patterns,
+        [data.value_label, strong(fixed4(entries[index].value))],
+        ['Position', String(index + 1)],
       ),
     spoken: (index) => `${entries[index].name}, ${data.value_label} ${fixed4(entries[index].value)}`,
   });
@@ -51,7 +56,7 @@ export function lines_page(data: LinesData): void {
       { title: data.value_label, kind: 'number', key: ({ value }) => value, cell: ({ value }) => fixed4(value) },
     ],
   });
-  const status = h('p', { class: 'status', role: 'status', id: 'status' });
+  const status = live_status();
   const update = (): void => {
     const hits = entries.filter(({ name }) => is_hit(name, patterns));
     plot.set_hits(hits.map(({ index }) => index));
@@ -69,32 +74,25 @@ export function lines_page(data: LinesData): void {
   );
   page_frame(
     data,
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Plot' },
+    section(
+      'Plot',
       h(
         'div',
         { class: 'controls reverse' },
         toggles.element,
-        h('div', { class: 'tools' }, zoom_action(plot), image_action(plot, data.title)),
+        tools(zoom_action(plot), image_action(plot, data.title)),
       ),
       plot.element,
     ),
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Table' },
-      h(
-        'div',
-        { class: 'bar-head' },
-        h('div', {}, h('h2', {}, 'Entries'), status),
-        h(
-          'div',
-          { class: 'tools' },
-          ...csv_tools(data.title, () => [
-            ['position', data.entry_label, data.value_label],
-            ...table.view().map(({ index, name, value }) => [index + 1, name, value]),
-          ]),
-        ),
+    section(
+      'Table',
+      head(
+        'Entries',
+        status,
+        csv_tools(data.title, () => [
+          ['position', data.entry_label, data.value_label],
+          ...table.view().map(({ index, name, value }) => [index + 1, name, value]),
+        ]),
       ),
       table.element,
     ),

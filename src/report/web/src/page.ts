@@ -1,7 +1,7 @@
-// What every page has: title, facts, theme button, notes, the bar of a section.
+// What pages are made of: title, facts and theme button; sections with a head, legends, notes and buttons.
 
 import { copy, download, file_stem, to_csv } from './csv';
-import { h, type Child } from './dom';
+import { h, marked, type Child } from './dom';
 import type { Plot } from './plot';
 import { theme_button } from './theme';
 
@@ -26,6 +26,67 @@ export function page_frame(data: PageData, ...sections: HTMLElement[]): void {
     facts,
   );
   document.body.replaceChildren(header, h('main', {}, ...sections));
+}
+
+/** A part of the page, with its name for those who do not see it. */
+export function section(name: string, ...children: Child[]): HTMLElement {
+  return h('section', { class: 'card', 'aria-label': name }, ...children);
+}
+
+/** The head of a section: title, what is shown at the moment, and what can be done. */
+export function head(title: Child, status: Child, ...beside: Child[]): HTMLElement {
+  return h(
+    'div',
+    { class: 'bar-head' },
+    h('div', {}, typeof title === 'string' ? h('h2', {}, title) : title, status),
+    ...beside,
+  );
+}
+
+/** A line below a title that follows what is shown. */
+export function live_status(): HTMLElement {
+  return h('p', { class: 'status', role: 'status', id: 'status' });
+}
+
+/** Buttons at the end of a line. */
+export function tools(...buttons: Child[]): HTMLElement {
+  return h('div', { class: 'tools' }, ...buttons);
+}
+
+/** The colours of a plot and what they mean. */
+export function legend(...keys: [color: string, meaning: string][]): HTMLElement {
+  return h(
+    'div',
+    { class: 'legend' },
+    ...keys.map(([color, meaning]) => h('span', {}, h('span', { class: `key ${color}` }), meaning)),
+  );
+}
+
+export function zoom_hint(): HTMLElement {
+  return h(
+    'p',
+    { class: 'hint' },
+    'Drag a box to zoom, double click to go back; Ctrl + wheel zooms, Shift + drag pans.',
+  );
+}
+
+/** A row that is there only sometimes, to be spread among others. */
+export function when<Row extends [string, ...Child[]]>(is_there: boolean, row: Row): Row[] {
+  return is_there ? [row] : [];
+}
+
+export function strong(text: string): HTMLElement {
+  return h('b', {}, text);
+}
+
+/** Names and what they stand for, one pair a row. */
+export function pairs(...rows: [name: string, ...value: Child[]][]): HTMLElement {
+  return h('dl', {}, ...rows.flatMap(([name, ...value]) => [h('dt', {}, name), h('dd', {}, ...value)]));
+}
+
+/** What stands beside the pointer: the entry's name, matches marked, and what is known of it. */
+export function entry_card(name: string, patterns: readonly string[], ...rows: [string, ...Child[]][]): HTMLElement {
+  return h('div', {}, h('p', { class: 'name' }, marked(name, patterns)), pairs(...rows));
 }
 
 /** A note above the plot whose list opens on demand. */
@@ -60,7 +121,7 @@ export function image_action(plot: Plot, title: string): HTMLButtonElement {
 }
 
 /** Buttons that copy and save the rows in view. */
-export function csv_tools(title: string, rows: () => (string | number)[][]): HTMLButtonElement[] {
+export function csv_buttons(title: string, rows: () => (string | number)[][]): HTMLButtonElement[] {
   const copy_button = action('Copy CSV', 'Copy the rows in view', () => {
     void copy(to_csv(rows())).then((done) => {
       copy_button.textContent = done ? 'Copied' : 'Not allowed here';
@@ -73,4 +134,8 @@ export function csv_tools(title: string, rows: () => (string | number)[][]): HTM
     download(`${file_stem(title)}.csv`, new Blob([to_csv(rows())], { type: 'text/csv' })),
   );
   return [copy_button, save];
+}
+
+export function csv_tools(title: string, rows: () => (string | number)[][]): HTMLElement {
+  return tools(...csv_buttons(title, rows));
 }

@@ -4,7 +4,22 @@ import { h, marked } from './dom';
 import { Guide } from './guide';
 import { NumberField } from './number_field';
 import { nice_step, scientific, short, type JsonNumber } from './numbers';
-import { action, csv_tools, image_action, page_frame, zoom_action, type PageData } from './page';
+import {
+  action,
+  csv_tools,
+  entry_card,
+  head,
+  image_action,
+  legend,
+  live_status,
+  page_frame,
+  section,
+  strong,
+  tools,
+  zoom_action,
+  zoom_hint,
+  type PageData,
+} from './page';
 import { Plot } from './plot';
 import { Table } from './table';
 import type { Series } from './chart_option';
@@ -75,20 +90,12 @@ export function ranges_page(data: RangesData): void {
     series: series(),
     card: (index) => {
       const { name, min, max } = entries[index];
-      return h(
-        'div',
-        {},
-        h('p', { class: 'name' }, marked(name, [filter])),
-        h(
-          'dl',
-          {},
-          h('dt', {}, 'Max'),
-          h('dd', {}, h('b', {}, short(max))),
-          h('dt', {}, 'Min'),
-          h('dd', {}, h('b', {}, short(min))),
-          h('dt', {}, 'Position'),
-          h('dd', {}, String(index + 1)),
-        ),
+      return entry_card(
+        name,
+        [filter],
+        ['Max', strong(short(max))],
+        ['Min', strong(short(min))],
+        ['Position', String(index + 1)],
       );
     },
     spoken: (index) => {
@@ -193,7 +200,7 @@ export function ranges_page(data: RangesData): void {
     ],
   });
   table.sort_by(1);
-  const status = h('p', { class: 'status', role: 'status', id: 'status' });
+  const status = live_status();
   const views = (Object.keys(kViews) as View[]).map((name) => {
     const button = h('button', { type: 'button', class: 'view' }, name);
     button.addEventListener('click', () => {
@@ -235,55 +242,34 @@ export function ranges_page(data: RangesData): void {
     plot.set_segments([]);
     plot.reset_zoom();
   });
+  const fields = (label: string, pair: readonly NumberField[]): HTMLElement =>
+    h('div', { class: 'threshold' }, h('span', { class: 'label' }, label), ...pair.map((field) => field.element));
   page_frame(
     data,
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Plot' },
+    section(
+      'Plot',
       h(
         'div',
         { class: 'controls' },
-        h(
-          'div',
-          { class: 'threshold' },
-          h('span', { class: 'label' }, 'Thresholds'),
-          ...threshold_fields.map((field) => field.element),
-        ),
-        h(
-          'div',
-          { class: 'threshold' },
-          h('span', { class: 'label' }, 'Display limits'),
-          ...limit_fields.map((field) => field.element),
-        ),
-        h('div', { class: 'tools' }, reset, zoom_action(plot), image_action(plot, data.title)),
+        fields('Thresholds', threshold_fields),
+        fields('Display limits', limit_fields),
+        tools(reset, zoom_action(plot), image_action(plot, data.title)),
       ),
-      h(
-        'p',
-        { class: 'legend' },
-        h('span', {}, h('span', { class: 'key second' }), 'largest value'),
-        h('span', {}, h('span', { class: 'key point' }), 'smallest value'),
-        h('span', {}, h('span', { class: 'key pick' }), 'marked in the table'),
-      ),
+      legend(['second', 'largest value'], ['point', 'smallest value'], ['pick', 'marked in the table']),
       plot.element,
-      h('p', { class: 'hint' }, 'Drag a box to zoom, double click to go back; Ctrl + wheel zooms, Shift + drag pans.'),
+      zoom_hint(),
     ),
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Table' },
-      h(
-        'div',
-        { class: 'bar-head' },
-        h('div', {}, h('h2', {}, 'Ranges'), status),
+    section(
+      'Table',
+      head(
+        'Ranges',
+        status,
         h('div', { class: 'views', role: 'group', 'aria-label': 'Beyond the threshold on' }, ...views),
         h('div', { class: 'threshold' }, h('label', { for: 'filter', class: 'label' }, 'Name'), search),
-        h(
-          'div',
-          { class: 'tools' },
-          ...csv_tools(data.title, () => [
-            ['index', 'name', 'min', 'max'],
-            ...table.view().map(({ index, name, min, max }) => [index + 1, name, min, max]),
-          ]),
-        ),
+        csv_tools(data.title, () => [
+          ['index', 'name', 'min', 'max'],
+          ...table.view().map(({ index, name, min, max }) => [index + 1, name, min, max]),
+        ]),
       ),
       table.element,
     ),

@@ -5,7 +5,21 @@ import { Guide } from './guide';
 import { interactions_section } from './interactions';
 import { NumberField } from './number_field';
 import { fixed4, nice_step } from './numbers';
-import { csv_tools, image_action, note, page_frame, zoom_action } from './page';
+import {
+  csv_buttons,
+  entry_card,
+  head,
+  image_action,
+  live_status,
+  note,
+  page_frame,
+  section,
+  strong,
+  tools,
+  when,
+  zoom_action,
+  zoom_hint,
+} from './page';
 import { PatternToggles } from './patterns';
 import { Plot } from './plot';
 import { entries_of, is_active, is_hit, select, type Entry, type Filter, type SensitivityData } from './ranking';
@@ -25,10 +39,6 @@ export function sensitivity_page(data: SensitivityData): void {
   let show_all = false;
 
   // --- plot ---
-  const detail_row = (entry: Entry): HTMLElement[] =>
-    data.details_label === '' || entry.detail === ''
-      ? []
-      : [h('dt', {}, data.details_label), h('dd', {}, entry.detail)];
   const plot = new Plot({
     label: `${data.metric} of ${entries.length} entries; left and right arrow keys read one point after another`,
     x_label: 'Position in the order of the analysis',
@@ -39,22 +49,14 @@ export function sensitivity_page(data: SensitivityData): void {
     ),
     card: (index) => {
       const entry = entries[index];
-      return h(
-        'div',
-        {},
-        h('p', { class: 'name' }, marked(entry.name, filter.patterns)),
-        h(
-          'dl',
-          {},
-          h('dt', {}, 'Rank'),
-          h('dd', {}, h('b', {}, rank_text(entry)), ` of ${entries.length}`),
-          h('dt', {}, data.metric),
-          h('dd', {}, h('b', {}, fixed4(entry.score))),
-          ...(entry.interval === null ? [] : [h('dt', {}, '95 % interval'), h('dd', {}, interval_text(entry))]),
-          ...detail_row(entry),
-          h('dt', {}, 'Position'),
-          h('dd', {}, String(index + 1)),
-        ),
+      return entry_card(
+        entry.name,
+        filter.patterns,
+        ['Rank', strong(rank_text(entry)), ` of ${entries.length}`],
+        [data.metric, strong(fixed4(entry.score))],
+        ...when(entry.interval !== null, ['95 % interval', interval_text(entry)]),
+        ...when(data.details_label !== '' && entry.detail !== '', [data.details_label, entry.detail]),
+        ['Position', String(index + 1)],
       );
     },
     spoken: (index) => {
@@ -159,13 +161,13 @@ export function sensitivity_page(data: SensitivityData): void {
     on_hover: (row) => plot.focus(row ? row.index : -1),
   });
   const heading = h('h2', {});
-  const status = h('p', { class: 'status', role: 'status', id: 'status' });
+  const status = live_status();
   const all = h('button', { type: 'button', class: 'quiet', id: 'show-all' });
   all.addEventListener('click', () => {
     show_all = !show_all;
     update_table();
   });
-  const csv = csv_tools(data.title, () => [
+  const csv = csv_buttons(data.title, () => [
     [
       'rank',
       'name',
@@ -222,9 +224,8 @@ export function sensitivity_page(data: SensitivityData): void {
   ];
   page_frame(
     data,
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Plot' },
+    section(
+      'Plot',
       h(
         'div',
         { class: 'controls' },
@@ -235,18 +236,17 @@ export function sensitivity_page(data: SensitivityData): void {
           field.element,
         ),
         h('p', { class: 'direction' }, direction),
-        h('div', { class: 'tools' }, zoom_action(plot), image_action(plot, data.title)),
+        tools(zoom_action(plot), image_action(plot, data.title)),
         toggles.element,
       ),
-      ...notes.filter((item): item is HTMLElement => item !== false),
+      ...notes,
       plot.element,
-      h('p', { class: 'hint' }, 'Drag a box to zoom, double click to go back; Ctrl + wheel zooms, Shift + drag pans.'),
+      zoom_hint(),
     ),
-    h(
-      'section',
-      { class: 'card', 'aria-label': 'Table' },
-      h('div', { class: 'bar-head' }, h('div', {}, heading, status), h('div', { class: 'tools' }, all, ...csv)),
-      ...(entries.some(({ tied_with_next }) => tied_with_next) ? [h('p', { class: 'hint' }, `≈ ${kTied}`)] : []),
+    section(
+      'Table',
+      head(heading, status, tools(all, ...csv)),
+      entries.some(({ tied_with_next }) => tied_with_next) && h('p', { class: 'hint' }, `≈ ${kTied}`),
       table.element,
     ),
     ...(data.interactions === null ? [] : [interactions_section(data.interactions, entries)]),
