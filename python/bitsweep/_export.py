@@ -10,7 +10,7 @@ import warnings
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from bitsweep import _core, _encodings_file, _ort
 from bitsweep._encodings_file import EncodingMismatch
@@ -18,10 +18,7 @@ from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
 from bitsweep.data import Feed, check_iterable
 
-if TYPE_CHECKING:
-    from bitsweep.quantsim import QuantizationSimModel
-
-__all__ = ["ExportMethods", "as_file", "encodings_to_onnx_qdq", "load_encodings_to_sim"]
+__all__ = ["ExportMethods", "as_file"]
 
 _Sim = TypeVar("_Sim", bound="ExportMethods")
 
@@ -385,106 +382,6 @@ class ExportMethods:
             int32_bias=export_int32_bias,
             two_bit_types=two_bit_types,
         )
-
-
-def load_encodings_to_sim(
-    quant_sim_model: QuantizationSimModel,
-    onnx_encoding_path: str | os.PathLike[str] | Mapping[str, Any],
-    strict: bool = True,
-    *,
-    allow_overwrite: bool = True,
-    disable_missing_quantizers: bool = True,
-) -> list[EncodingMismatch]:
-    """Reads an encodings file (0.6.1, 1.0.0, 2.0.0 or 2.1.0) into the quantizers of a simulation.
-
-    Every quantizer takes format, granularity, symmetry and encoding of its entry and becomes enabled. int32 entries of
-    biases are kept for export while their quantizers stay off.
-
-    Parameters
-    ----------
-    quant_sim_model : QuantizationSimModel
-        Changed in place; as before when an exception is raised.
-    onnx_encoding_path : path or dict
-        The file, or what it holds.
-    strict : bool
-        Refuse the file when it differs from the settings of the quantizers.
-    allow_overwrite : bool
-        False freezes the quantizers of the file: a later calibration leaves their encodings as they are.
-    disable_missing_quantizers : bool
-        Switch off the quantizers that the file does not name.
-
-    Returns
-    -------
-    list of EncodingMismatch
-        What the quantizers had in another way than the file.
-
-    Raises
-    ------
-    bitsweep.Error
-        Naming the file and the entry: broken file, unknown tensor, wrong length, mismatches with `strict`.
-
-    Examples
-    --------
-    >>> load_encodings_to_sim(sim, "out/model.encodings", strict=False)  # doctest: +SKIP
-    """
-    return _encodings_file.load(
-        quant_sim_model.native,
-        onnx_encoding_path,
-        strict=strict,
-        disable_missing=disable_missing_quantizers,
-        freeze=not allow_overwrite,
-    )
-
-
-def encodings_to_onnx_qdq(
-    model: Any,
-    encodings: str | os.PathLike[str] | Mapping[str, Any],
-    *,
-    prequantize_constants: bool = False,
-    force_activation_as: str | None = "unsigned",
-) -> Any:
-    """A float model with QuantizeLinear and DequantizeLinear after an encodings file.
-
-    Parameters
-    ----------
-    model : ModelProto, path or bytes
-        Float model. It is read, never changed.
-    encodings : path or dict
-        Encodings file of any version, or what it holds. Tensors that it does not name stay in float; biases become
-        int32 where it says so.
-    prequantize_constants : bool
-        Store weights as integers; otherwise as floats that lie on their grid.
-    force_activation_as : "unsigned", "signed" or None
-        Sign of the codes of activations; None keeps signed codes for symmetric ones.
-
-    Returns
-    -------
-    onnx.ModelProto
-
-    Raises
-    ------
-    bitsweep.Error
-        For a broken file, one that names tensors the model does not have, and as :meth:`to_onnx_qdq` does.
-
-    Examples
-    --------
-    >>> qdq = encodings_to_onnx_qdq("model.onnx", "model.encodings")  # doctest: +SKIP
-    """
-    from bitsweep.quantsim import QuantizationSimModel  # which is built on this module
-
-    sim = QuantizationSimModel(model)
-    load_encodings_to_sim(sim, encodings, strict=False)
-    native = _core.to_onnx_qdq(
-        sim.native,
-        integer_weights=prequantize_constants,
-        loaded_bias=True,
-        keep_constants=True,
-        half_casts=False,
-        lpbq_multiples=True,
-        half_scales=True,
-        activation_sign=_encodings_file.activation_sign(force_activation_as),
-    )
-    return ModelView(native).model
 
 
 @contextlib.contextmanager

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
 from bitsweep import _core
+from bitsweep._quantsim import QuantizationSimModel
 from bitsweep.common.defs import int2, qtype
 from bitsweep.defs import QSpec
 from bitsweep.errors import InvalidArgumentError, NotFoundError, error
-
-if TYPE_CHECKING:
-    from bitsweep.qc_quantize_op import QcQuantizeOp
-    from bitsweep.quantsim import QuantizationSimModel
+from bitsweep.qc_quantize_op import QcQuantizeOp
 
 
 def set_blockwise_quantization_for_weights(

@@ -5,47 +5,28 @@ The caller's model is never modified. Tensors keep their names, those of the out
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import tempfile
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bitsweep import _candidates, _core, _legacy, _ort, _session_options
-from bitsweep._encodings_file import EncodingMismatch
-from bitsweep._export import ExportMethods, encodings_to_onnx_qdq, load_encodings_to_sim
+from bitsweep._calibration import compute_encodings, warn_of_non_finite
+from bitsweep._export import ExportMethods
 from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
-from bitsweep._parameter_settings import (
-    clamp_activation_encodings,
-    set_blockwise_quantization_for_weights,
-    set_grouped_blockwise_quantization_for_weights,
-    set_lpbq_for_params,
-    set_param_type,
-)
 from bitsweep.common.defs import QuantizationDataType, QuantScheme, int8, qtype, scheme_name
 from bitsweep.data import Feed, check_iterable
 from bitsweep.errors import InvalidArgumentError, NotFoundError, NotReadyError, error
 from bitsweep.qc_quantize_op import QcQuantizeOp
 from bitsweep.session import Session
 
-__all__ = [
-    "EncodingMismatch",
-    "QuantizationSimModel",
-    "clamp_activation_encodings",
-    "compute_encodings",
-    "encodings_to_onnx_qdq",
-    "load_encodings_to_sim",
-    "set_blockwise_quantization_for_weights",
-    "set_grouped_blockwise_quantization_for_weights",
-    "set_lpbq_for_params",
-    "set_param_type",
-]
+__all__ = ["QuantizationSimModel"]
 
 _UNSET: Any = object()
 
@@ -300,7 +281,7 @@ class QuantizationSimModel(ExportMethods):
                     self._session.run(None, feed)
                 return
             self._simulation.calibrate(source)
-            _warn_of_non_finite(self._simulation)
+            warn_of_non_finite(self._simulation)
             return
         arguments: tuple[Any, ...] = ()
         if forward_pass_callback_args is not _UNSET:
@@ -434,49 +415,6 @@ class QuantizationSimModel(ExportMethods):
                     f'no tensor "{name}" has a quantizer',
                     "sim.describe() lists the tensors",
                 )
-
-
-@contextlib.contextmanager
-def compute_encodings(sim: QuantizationSimModel) -> Iterator[QuantizationSimModel]:
-    """Context in which each run of the session calibrates; the encodings are there when it ends.
-
-    An exception inside puts the old encodings back. Inside another such context it does nothing.
-
-    Parameters
-    ----------
-    sim : QuantizationSimModel
-        Simulation to calibrate.
-
-    Examples
-    --------
-    >>> with compute_encodings(sim):  # doctest: +SKIP
-    ...     sim.session.run(None, {"x": x})
-    """
-    native = sim.native
-    if native.calibrating():
-        yield sim
-        return
-    native.begin_calibration()
-    try:
-        yield sim
-        native.finish_calibration()
-    except BaseException:
-        if native.calibrating():
-            native.abort_calibration()
-        raise
-    _warn_of_non_finite(native)
-
-
-def _warn_of_non_finite(native: _core.Simulation) -> None:
-    bad = native.non_finite_counts()
-    if bad:
-        name, count = bad[0]
-        more = f" and {len(bad) - 1} more tensors" if len(bad) > 1 else ""
-        warnings.warn(
-            f'calibrate: "{name}" ({count} values){more} got NaN or infinite values, which were skipped; '
-            "check the input preprocessing",
-            stacklevel=3,
-        )
 
 
 def _find_operator(operators: Sequence[_core.OperatorInfo], name: str) -> _core.OperatorInfo:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bitsweep import _core
-from bitsweep._quantizer_views import OpMode, QuantInfo
+from bitsweep._quantizer_views import OpMode, QuantInfo, op_mode, set_op_mode
 from bitsweep.common.defs import (
     EncodingInfo,
     QuantizationDataType,
@@ -60,7 +60,7 @@ class QcQuantizeOp:
     @property
     def quant_info(self) -> QuantInfo:
         """Settings under the names of the older API."""
-        return QuantInfo(self)
+        return QuantInfo(self._quantizer)
 
     def __repr__(self) -> str:
         q = self._quantizer
@@ -84,18 +84,11 @@ class QcQuantizeOp:
 
         Setting one of these two is the same as setting `enabled`; the modes that observe are chosen by calibration.
         """
-        return OpMode.quantizeDequantize if self.enabled else OpMode.passThrough
+        return op_mode(self._quantizer)
 
     @op_mode.setter
     def op_mode(self, mode: OpMode) -> None:
-        if mode not in (OpMode.quantizeDequantize, OpMode.passThrough):
-            raise error(
-                InvalidArgumentError,
-                "quantizer",
-                f"op_mode cannot be set to {OpMode(mode).name}",
-                "calibrate with sim.compute_encodings",
-            )
-        self.enabled = mode == OpMode.quantizeDequantize
+        set_op_mode(self._quantizer, mode)
 
     @property
     def bitwidth(self) -> int:
