@@ -390,3 +390,16 @@ def test_twelve_thousand_points_stay_usable(open_report):
     report.page.get_by_text("Show 200 more").click()
     assert len(report.rows()) == 400
     assert report.messages == []
+
+
+def test_on_a_narrow_screen_scores_and_handle_stay_in_sight(open_report):
+    details = {"a": "activation, int8 asymmetric"}
+    report = open_report(
+        {"a": -123456.0, "b": 654321.0}, details=details, details_label="Quantizer", size=(380, 800)
+    )
+    report.page.fill("#threshold", "12345678")
+    frame = report.page.locator(".plot").bounding_box()
+    for selector in ("td.number >> nth=1", ".grip"):
+        box = report.page.locator(selector).bounding_box()
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    assert report.page.locator("th", has_text="Quantizer").is_hidden()

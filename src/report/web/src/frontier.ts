@@ -76,6 +76,7 @@ export function frontier_page(data: FrontierData): void {
               kind: 'number' as const,
               key: ({ predicted }: Point) => predicted,
               cell: ({ predicted }: Point) => fixed4(predicted),
+              wide: true,
             },
           ]
         : []),

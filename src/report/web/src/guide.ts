@@ -4,6 +4,8 @@ import { h, place } from './dom';
 import { nice_step, snap, tick } from './numbers';
 import type { Palette } from './theme';
 
+const kGripGap = 4; // its margin in the style sheet
+
 export interface GuideFrame {
   to_pixel: (value: number) => number;
   to_value: (y: number) => number;
@@ -72,13 +74,15 @@ export class Guide {
     const outside = wanted < top - 0.5 ? 'over' : wanted > bottom + 0.5 ? 'under' : 'inside';
     this.element.dataset.state = set ? outside : 'parked';
     place(this.line, left, y, right - left);
-    place(this.grip, right, y);
     const shade = this.options.shade;
     this.tint.hidden = !set || shade === 'none';
     if (shade === 'below') place(this.tint, left, y, right - left, bottom - y);
     else place(this.tint, left, top, right - left, y - top);
     const arrow = outside === 'over' ? '↑ ' : outside === 'under' ? '↓ ' : '';
     this.grip.textContent = this.value === null ? 'drag' : arrow + tick(this.value);
+    // On a narrow screen a long number reaches into the plot instead of out of it.
+    const width = this.element.offsetParent?.clientWidth ?? 0;
+    place(this.grip, Math.min(right, width - this.grip.offsetWidth - kGripGap), y);
     this.grip.setAttribute('aria-valuenow', String(this.value ?? this.options.park ?? 0));
     this.grip.setAttribute('aria-valuetext', this.value === null ? 'not set' : tick(this.value));
   }

@@ -130,6 +130,7 @@ export function sensitivity_page(data: SensitivityData): void {
             kind: 'text' as const,
             key: ({ detail }: Entry) => detail,
             cell: ({ detail }: Entry) => detail,
+            wide: true,
           },
         ]),
     ...(has_intervals
@@ -139,6 +140,7 @@ export function sensitivity_page(data: SensitivityData): void {
             kind: 'number' as const,
             key: ({ interval }: Entry) => (interval === null ? NaN : interval[1] - interval[0]),
             cell: interval_text,
+            wide: true,
           },
         ]
       : []),

@@ -8,6 +8,8 @@ export interface Column<Row> {
   cell: (row: Row) => Child;
   /** What to sort by; NaN goes last in both directions. */
   key: (row: Row) => number | string;
+  /** Left out on narrow screens. */
+  wide?: boolean;
 }
 
 export interface TableOptions<Row> {
@@ -16,6 +18,10 @@ export interface TableOptions<Row> {
   portion: number;
   empty: string;
   on_hover?: (row: Row | null) => void;
+}
+
+function class_of<Row>({ kind, wide }: Column<Row>): string {
+  return wide ? `${kind} wide` : kind;
 }
 
 function compare(a: number | string, b: number | string, sign: number): number {
@@ -42,7 +48,7 @@ export class Table<Row> {
     this.headers = options.columns.map((column, index) =>
       h(
         'th',
-        { scope: 'col', class: column.kind },
+        { scope: 'col', class: class_of(column) },
         h('button', { type: 'button', onclick: () => this.sort_by(index) }, column.title),
       ),
     );
@@ -105,7 +111,7 @@ export class Table<Row> {
     const end = Math.min(this.sorted.length, this.drawn + portion);
     const fragment = document.createDocumentFragment();
     for (const row of this.sorted.slice(this.drawn, end)) {
-      const line = h('tr', {}, ...columns.map((column) => h('td', { class: column.kind }, column.cell(row))));
+      const line = h('tr', {}, ...columns.map((column) => h('td', { class: class_of(column) }, column.cell(row))));
       if (on_hover) line.addEventListener('mouseenter', () => on_hover(row));
       fragment.append(line);
     }
