@@ -32,6 +32,7 @@ FACES = ["cli"]
 # Public header -> the module that implements it.
 PUBLIC = {
     "error.h": "base",
+    "names.h": "base",
     "export.h": "base",
     "sequence.h": "base",
     "tensor.h": "base",

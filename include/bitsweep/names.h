@@ -4,7 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace bitsweep {
+#include "bitsweep/error.h"
+#include "bitsweep/export.h"
+
+namespace BITSWEEP_EXPORT bitsweep {
 
 /// The candidate that a person most likely meant by `name`: fewest edits, letter case ignored.
 /// Empty when none is near.
@@ -13,4 +16,8 @@ std::string closest_name(std::string_view name, std::span<const std::string> can
 /// "a", "b" and 3 more: the first `limit` names in quotes; "none" without names.
 std::string quoted_list(std::span<const std::string> names, std::size_t limit = 8);
 
-}  // namespace bitsweep
+/// What to throw when `kind` ("metric") has no `name`: suggests the closest one, lists all.
+Error unknown_name(const std::string& where, const std::string& kind, std::string_view name,
+                   std::span<const std::string> known);
+
+}  // namespace BITSWEEP_EXPORT bitsweep

@@ -1,8 +1,11 @@
-#include "base/closest_name.h"
+#include "bitsweep/names.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace bitsweep {
@@ -10,16 +13,22 @@ namespace {
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
+/// Letters to change, insert, drop or swap with their neighbour.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(a[i]) == lower(b[j]); };
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::move(above);
+    above = row;
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substituted = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+      const std::size_t changed = above[j - 1] + (same(i - 1, j - 1) ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, changed});
+      const bool swapped = i > 1 && j > 1 && same(i - 1, j - 2) && same(i - 2, j - 1);
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -48,6 +57,14 @@ std::string quoted_list(std::span<const std::string> names, std::size_t limit) {
     text += (i > 0 ? ", \"" : "\"") + names[i] + "\"";
   if (names.size() > limit) text += " and " + std::to_string(names.size() - limit) + " more";
   return text;
+}
+
+Error unknown_name(const std::string& where, const std::string& kind, std::string_view name,
+                   std::span<const std::string> known) {
+  const std::string near = closest_name(name, known);
+  return {ErrorCode::kInvalidArgument, where, fmt::format("no {} is named \"{}\"", kind, name),
+          fmt::format("{}use one of: {}", near.empty() ? "" : "did you mean \"" + near + "\"? ",
+                      fmt::join(known, ", "))};
 }
 
 }  // namespace bitsweep

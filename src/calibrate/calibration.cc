@@ -1,8 +1,11 @@
 #include "bitsweep/calibration.h"
 
 #include <array>
+#include <string>
+#include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "calibrate/methods/histogram_observer.h"
 #include "calibrate/methods/min_max.h"
 
@@ -27,13 +30,12 @@ constexpr std::array<NamedScheme, 6> kSchemes = {{
 }  // namespace
 
 Scheme parse_scheme(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const NamedScheme& row : kSchemes) {
     if (row.name == name) return row.scheme;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
+    known.emplace_back(row.name);
   }
-  throw Error(ErrorCode::kInvalidArgument, "calibrate",
-              "no scheme is named \"" + std::string(name) + "\"", "use one of: " + known);
+  throw unknown_name("calibrate", "scheme", name, known);
 }
 
 std::string_view scheme_name(Scheme scheme) {

@@ -16,6 +16,7 @@
 #include "bitsweep/sweep.h"
 #include "calibrate.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
 #include "options.h"
 #include "sweep_output.h"
@@ -240,11 +241,12 @@ void add_analyze_command(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand(
       "analyze",
       "where a model loses quality: each layer alone, all but each layer, ranges, histograms and "
-      "errors, as the reference's QuantAnalyzer");
+      "errors, as QuantAnalyzer of aimet_onnx");
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.scheme = "tf_enhanced";  // as the reference; min_max keeps no histograms
   arguments->model.add_to(command);
   arguments->data.add_to(command);
+  begin_options(command, "Analysis and results");
   command
       ->add_option("--metric", arguments->metric,
                    "how outputs are compared; `bitsweep metrics` lists them")

@@ -10,6 +10,7 @@
 #include "calibrate.h"
 #include "commands.h"
 #include "export_options.h"
+#include "help.h"
 #include "interrupt.h"
 #include "options.h"
 
@@ -66,6 +67,7 @@ void add_export_command(CLI::App* app, Action* action) {
   arguments->data.add_to(command);
   command->remove_option(command->get_option("--calibration-data"));
   command->remove_option(command->get_option("--calibration-samples"));
+  begin_options(command, "Files to write");
   command->add_option("-o,--output", arguments->folder, "existing folder for the files")
       ->required()
       ->type_name("DIR");
@@ -76,10 +78,11 @@ void add_export_command(CLI::App* app, Action* action) {
   command->add_option("--encodings-version", arguments->version, "0.6.1, 1.0.0 or 2.0.0")
       ->capture_default_str()
       ->type_name("VERSION");
-  command->add_option("--activations", arguments->activations, "sign of the codes in version 2.0.0")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"unsigned", "signed"}))
-      ->type_name("unsigned|signed");
+  take_one_of(command
+                  ->add_option("--activations", arguments->activations,
+                               "sign of the codes in version 2.0.0")
+                  ->capture_default_str(),
+              {"unsigned", "signed"});
   arguments->weights_file.add_to(command);
   add_progress_option(command, &arguments->progress);
   command->add_flag("--no-model", arguments->no_model, "write the encodings only");

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "help.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -19,12 +20,11 @@ const std::map<std::string, ExternalData>& external_data_choices() {
 }  // namespace
 
 void WeightsFileArgument::add_to(CLI::App* command) {
-  command
-      ->add_option("--external-data", external_data,
-                   "weights in a file beside the model; auto: above --inline-limit")
-      ->capture_default_str()
-      ->check(CLI::IsMember(external_data_choices()))
-      ->type_name("auto|always|never");
+  take_one_of(command
+                  ->add_option("--external-data", external_data,
+                               "weights in a file beside the model; auto: above --inline-limit")
+                  ->capture_default_str(),
+              {"auto", "always", "never"});
   command
       ->add_option(
           "--inline-limit", inline_limit,
@@ -39,14 +39,14 @@ SaveOptions WeightsFileArgument::options() const {
 }
 
 void QdqArguments::add_to(CLI::App* command) {
-  command->add_option("--weights", weights, "stored as integers, or as floats on their grid")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"integer", "float"}))
-      ->type_name("integer|float");
-  command->add_option("--activations", activations, "sign of the codes of activations")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"unsigned", "signed"}))
-      ->type_name("unsigned|signed");
+  begin_options(command, "Model to write, and its check");
+  take_one_of(
+      command->add_option("--weights", weights, "stored as integers, or as floats on their grid")
+          ->capture_default_str(),
+      {"integer", "float"});
+  take_one_of(command->add_option("--activations", activations, "sign of the codes of activations")
+                  ->capture_default_str(),
+              {"unsigned", "signed"});
   command
       ->add_option("--target", target, "what the model is for: onnx, ort_cpu, tensorrt or qnn_htp")
       ->capture_default_str()

@@ -8,6 +8,7 @@
 
 #include "bitsweep/error.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
 
 namespace {
@@ -26,27 +27,13 @@ int exit_code(bitsweep::ErrorCode code) {
   return code == bitsweep::ErrorCode::kCancelled ? bitsweep::cli::kInterruptedExitCode : kFailure;
 }
 
-// What is wrong with a command line, and where to read more.
-std::string usage_text(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  if (!app.get_subcommands().empty()) {
-    return fmt::format("options: {}; see `bitsweep {} --help`", error.what(),
-                       app.get_subcommands().front()->get_name());
-  }
-  std::string known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    known += (known.empty() ? "" : ", ") + command->get_name();
-  }
-  const std::string what =
-      argc < 2 ? "no command is given" : fmt::format("no command is named \"{}\"", argv[1]);
-  return fmt::format("options: {}; use one of: {}", what, known);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Sensitivity of an ONNX model's tensors to low precision.", "bitsweep");
   app.set_version_flag("--version", std::string("bitsweep ") + BITSWEEP_VERSION);
   app.require_subcommand(1);
+  bitsweep::cli::use_help_layout(&app);
   bitsweep::cli::Action action;
   bitsweep::cli::add_sweep_command(&app, &action);
   bitsweep::cli::add_analyze_command(&app, &action);
@@ -61,7 +48,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return report(usage_text(app, error, argc, argv), kUsage);
+    return report(bitsweep::cli::usage_text(app, error, argc, argv), kUsage);
   }
   try {
     return action();

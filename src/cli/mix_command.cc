@@ -7,6 +7,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
 #include "commands.h"
+#include "help.h"
 #include "interrupt.h"
 #include "mix_output.h"
 #include "mix_progress.h"
@@ -116,6 +117,7 @@ void add_mix_command(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.add_to(command);
   arguments->data.add_to(command);
+  begin_options(command, "Choice and results");
   command
       ->add_option("--candidates", arguments->candidates,
                    "types of weights and activations to choose from, such as W8A8,W8A16,W4A8; "
@@ -134,9 +136,10 @@ void add_mix_command(CLI::App* app, Action* action) {
       ->type_name("TARGET");
   std::vector<std::string> names;
   for (const MixCostInfo& cost : mix_costs()) names.push_back(cost.name);
-  command->add_option("--cost", arguments->cost, "what is minimised, and the axis of the curve")
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
+  take_one_of(
+      command->add_option("--cost", arguments->cost, "what is minimised, and the axis of the curve")
+          ->capture_default_str(),
+      names);
   command
       ->add_option("--latency-table", arguments->latency_table,
                    "CSV with the times of operators, for the cost latency: "
@@ -160,12 +163,14 @@ void add_mix_command(CLI::App* app, Action* action) {
       ->add_option("--points", arguments->frontier_points,
                    "points of the curve, each run for real; 0: no curve")
       ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("N");
   command
       ->add_option("--tolerance", arguments->tolerance_db,
                    "dB between predicted and measured quality that end the search")
       ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("DB");
   command
       ->add_option("--max-memory", arguments->max_memory,
                    "for sessions and boundaries, such as 2GB; default: half of the memory")
@@ -173,7 +178,7 @@ void add_mix_command(CLI::App* app, Action* action) {
   add_progress_option(command, &arguments->progress);
   command->add_option("-o,--output", arguments->output_folder, "folder for the results")
       ->required()
-      ->type_name("FOLDER");
+      ->type_name("DIR");
   command->callback([action, arguments] { *action = [arguments] { return run_mix(*arguments); }; });
 }
 

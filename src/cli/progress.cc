@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -49,9 +49,7 @@ ProgressStyle parse_progress_style(std::string_view name) {
   for (const auto& [known, style] : kStyles) {
     if (name == known) return style;
   }
-  throw Error(ErrorCode::kInvalidArgument, "options",
-              "no progress style is named \"" + std::string(name) + "\"",
-              fmt::format("use one of: {}", fmt::join(progress_style_names(), ", ")));
+  throw unknown_name("options", "progress style", name, progress_style_names());
 }
 
 ProgressReporter::ProgressReporter(ProgressStyle style, std::FILE* out) : style_(style), out_(out) {

@@ -8,6 +8,7 @@
 #include "bitsweep/verify.h"
 #include "calibrate.h"
 #include "commands.h"
+#include "help.h"
 #include "options.h"
 #include "verify_output.h"
 
@@ -51,6 +52,7 @@ void add_verify_command(CLI::App* app, Action* action) {
       ->type_name("FLOAT");
   command->add_option("qdq", arguments->qdq_model, "the QDQ model")->required()->type_name("QDQ");
   arguments->data.add_to(command);
+  begin_options(command, "Check");
   command->remove_option(command->get_option("--calibration-data"));
   command->remove_option(command->get_option("--calibration-samples"));
   command

@@ -1,10 +1,10 @@
 #include "data/input_rules.h"
+#include "bitsweep/names.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "base/closest_name.h"
 #include "bitsweep/error.h"
 #include "sweep/metrics/sums.h"
 

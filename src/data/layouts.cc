@@ -1,11 +1,11 @@
 #include "data/layouts.h"
+#include "bitsweep/names.h"
 
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <system_error>
 
-#include "base/closest_name.h"
 #include "bitsweep/error.h"
 #include "data/array_source.h"
 #include "data/byte_stream.h"

@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/closest_name.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "data/input_rules.h"
 #include "data/layouts.h"
 #include "graph/tensor_file.h"

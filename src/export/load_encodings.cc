@@ -9,9 +9,9 @@
 #include <set>
 #include <vector>
 
-#include "base/closest_name.h"
 #include "bitsweep/encodings_file.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "export/fit_entry.h"
 #include "export/load_entries.h"
 #include "export/read_entries.h"

@@ -9,8 +9,9 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "export/write_entries.h"
 
 namespace bitsweep::exporting {
@@ -176,11 +177,9 @@ std::vector<ProfileNote> apply_profile(const std::string& profile, std::vector<F
                                        const std::vector<WeightUse>& uses) {
   const auto rule = rules().find(profile);
   if (rule == rules().end()) {
-    std::string known;
-    for (const auto& [name, unused] : rules()) known += (known.empty() ? "" : ", ") + name;
-    throw Error(ErrorCode::kInvalidArgument, "export",
-                fmt::format("no target profile is named \"{}\"", profile),
-                fmt::format("use one of: {}", known));
+    std::vector<std::string> known;
+    for (const auto& [name, unused] : rules()) known.push_back(name);
+    throw unknown_name("export", "target profile", profile, known);
   }
   Notes notes;
   rule->second(entries, uses, notes);

@@ -2,9 +2,12 @@
 
 #include <array>
 #include <charconv>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep {
 namespace {
@@ -46,10 +49,9 @@ Format Format::parse(std::string_view name) {
     const auto [stop, error] = std::from_chars(name.data() + 3, end, bits);
     if (error == std::errc() && stop == end) return integer(bits);
   }
-  std::string known = "int2 to int32";
-  for (const NamedFormat& row : kFloats) known += ", " + std::string(row.name);
-  throw Error(ErrorCode::kInvalidArgument, "format",
-              "no format is named \"" + std::string(name) + "\"", "use one of: " + known);
+  std::vector<std::string> known{"int2 to int32"};
+  for (const NamedFormat& row : kFloats) known.emplace_back(row.name);
+  throw unknown_name("format", "format", name, known);
 }
 
 std::string Format::name() const {

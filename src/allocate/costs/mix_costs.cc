@@ -4,8 +4,8 @@
 #include <set>
 
 #include "allocate/weight_grids.h"
-#include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "bitsweep/names.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
 
@@ -187,13 +187,12 @@ const std::vector<MixCostInfo>& mix_costs() {
 
 std::size_t mix_cost_index(const std::string& name) {
   const auto& costs = mix_costs();
-  std::string names;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     if (costs[i].name == name) return i;
-    names += (i == 0 ? "" : ", ") + costs[i].name;
+    names.push_back(costs[i].name);
   }
-  throw Error(ErrorCode::kInvalidArgument, "mix", "no cost is named \"" + name + "\"",
-              "use one of: " + names);
+  throw unknown_name("mix", "cost", name, names);
 }
 
 std::vector<CostTable> mix_cost_tables(const Simulation& simulation,

@@ -1,6 +1,9 @@
 #include "allocate/searches/search.h"
 
-#include "bitsweep/error.h"
+#include <string>
+#include <vector>
+
+#include "bitsweep/names.h"
 
 namespace bitsweep::allocate {
 
@@ -14,13 +17,12 @@ const std::vector<SearchInfo>& searches() {
 }
 
 const SearchInfo& find_search(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const SearchInfo& info : searches()) {
     if (info.name == name) return info;
-    known += (known.empty() ? "" : ", ") + std::string(info.name);
+    known.emplace_back(info.name);
   }
-  throw Error(ErrorCode::kInvalidArgument, "mixed precision",
-              "no search is named \"" + std::string(name) + "\"", "use one of: " + known);
+  throw unknown_name("mixed precision", "search", name, known);
 }
 
 }  // namespace bitsweep::allocate

@@ -75,7 +75,8 @@ TEST(MetricTable, UnknownNameListsTheKnownOnes) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "metric: no metric is named \"snr\"; use one of: accuracy, cosine, cross_entropy, "
+                 "metric: no metric is named \"snr\"; did you mean \"psnr\"? use one of: accuracy, "
+                 "cosine, cross_entropy, "
                  "kl, mse, perplexity, psnr, sqnr, top1, topk, topk_logit_psnr");
   }
 }

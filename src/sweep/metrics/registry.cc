@@ -6,8 +6,10 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep {
 namespace {
@@ -22,10 +24,9 @@ Table& table() {
 const scoring::MetricEntry& find_entry(std::string_view name) {
   const auto found = table().find(name);
   if (found != table().end()) return found->second;
-  std::string known;
-  for (const auto& [key, entry] : table()) known += (known.empty() ? "" : ", ") + key;
-  throw Error(ErrorCode::kInvalidArgument, "metric",
-              "no metric is named \"" + std::string(name) + "\"", "use one of: " + known);
+  std::vector<std::string> known;
+  for (const auto& [key, entry] : table()) known.push_back(key);
+  throw unknown_name("metric", "metric", name, known);
 }
 
 }  // namespace

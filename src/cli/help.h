@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's name
+class App;
+class Option;
+class ParseError;
+}  // namespace CLI
+
+namespace bitsweep::cli {
+
+/// Help of the program and its commands: usage with what is required, options under titles, lines
+/// of 100 columns.
+void use_help_layout(CLI::App* app);
+
+/// Options added to the command from here on stand under this title.
+void begin_options(CLI::App* command, const std::string& title);
+
+/// The option takes one of these words: shown in the help, suggested for a typo.
+void take_one_of(CLI::Option* option, const std::vector<std::string>& words);
+
+/// What is wrong with a command line, and where to read more.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv);
+
+}  // namespace bitsweep::cli
