@@ -25,6 +25,12 @@ struct WeightGranularity {
   bool operator==(const WeightGranularity&) const = default;
 };
 
+/// Gives all weights a granularity; drops what was calibrated. Names those that keep theirs because
+/// the block size does not divide their input channels; biases and what else has no such axis keep
+/// theirs as well. @throws Error(kInvalidArgument) when no weight can have it; nothing is changed.
+std::vector<std::string> set_weight_granularity(Simulation& simulation,
+                                                const WeightGranularity& granularity);
+
 /// How the ranges of a group's weights and activations are estimated.
 struct RangeEstimator {
   Scheme scheme = Scheme::kMinMax;

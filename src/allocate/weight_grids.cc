@@ -1,5 +1,7 @@
 #include "allocate/weight_grids.h"
 
+#include "bitsweep/error.h"
+#include "bitsweep/mix.h"
 #include "quant/grid_layout.h"
 
 namespace bitsweep::allocate {
@@ -67,3 +69,29 @@ double scale_bits(const Quantizer& weight, const Format& format, const Granulari
 }
 
 }  // namespace bitsweep::allocate
+
+namespace bitsweep {
+
+std::vector<std::string> set_weight_granularity(Simulation& simulation,
+                                                const WeightGranularity& granularity) {
+  std::vector<std::string> fitting;
+  std::vector<std::string> odd;
+  for (const std::string& name : simulation.parameter_names()) {
+    const Quantizer& weight = *simulation.quantizer(name);
+    if (!weight.enabled() || !allocate::has_axes(weight, granularity)) continue;
+    (allocate::divides(weight, granularity) ? fitting : odd).push_back(name);
+  }
+  if (fitting.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "types",
+                "no weight of the model can be quantized " + weight_granularity_text(granularity),
+                odd.empty() ? "choose another granularity"
+                            : "choose a block size that divides the input channels of some");
+  }
+  for (const std::string& name : fitting) {
+    Quantizer& weight = *simulation.quantizer(name);
+    weight.set_granularity(allocate::granularity_of(granularity, weight, weight.granularity()));
+  }
+  return odd;
+}
+
+}  // namespace bitsweep

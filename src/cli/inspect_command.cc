@@ -8,6 +8,7 @@
 
 #include "bitsweep/simulation.h"
 #include "commands.h"
+#include "help.h"
 #include "options.h"
 #include "words.h"
 
@@ -122,8 +123,8 @@ void print_text(const ModelArguments& arguments, const Simulation& simulation,
 }
 
 int inspect(const InspectArguments& arguments) {
-  const Simulation simulation(Model::load(arguments.model.model),
-                              arguments.model.simulation_options());
+  Simulation simulation(Model::load(arguments.model.model), arguments.model.simulation_options());
+  arguments.model.apply_to(simulation);
   const std::vector<TensorReport> rows = simulation.describe();
   if (arguments.json) {
     print_json(simulation, rows);
@@ -140,6 +141,7 @@ void add_inspect_command(CLI::App* app, Action* action) {
       "inspect", "list every tensor of a model: quantized, tied, off or left in float, and why");
   const auto arguments = std::make_shared<InspectArguments>();
   arguments->model.add_to(command);
+  begin_options(command, "Output");
   add_json_flag(command, &arguments->json);
   command->callback([action, arguments] { *action = [arguments] { return inspect(*arguments); }; });
 }

@@ -10,15 +10,23 @@
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "bitsweep/names.h"
+#include "calibrate.h"
+#include "help.h"
 #include "words.h"
 
 namespace bitsweep::cli {
 
 void ModelArguments::add_to(CLI::App* command) {
+  begin_options(command, "Model and simulation");
   command->add_option("model", model, "the ONNX file")->required()->type_name("MODEL");
-  command->add_option("--bits", bits, "bits of weights and activations")
+  command
+      ->add_option("--bits", bits,
+                   "bits of weights and activations; after @ the granularity of the weights "
+                   "(per_tensor, per_channel, block32) and a range estimator in place of --scheme "
+                   "(also percentile99.9), such as W4A8@block32")
       ->capture_default_str()
-      ->type_name("WxAy");
+      ->type_name("WxAy[@...]");
   command
       ->add_option("--policy", policy,
                    "policy.json of `bitsweep mix`: each tensor gets the type that was chosen")
@@ -29,13 +37,14 @@ void ModelArguments::add_to(CLI::App* command) {
   command->add_option("--scheme", scheme, "how observed values become a range")
       ->capture_default_str()
       ->type_name("NAME");
-  command
-      ->add_option("--histogram", histogram,
-                   "values that tf_enhanced and percentile can see: three times the range of the "
-                   "first batch, as the reference does it, or all")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"first_batch", "growing"}))
-      ->type_name("first_batch|growing");
+  take_one_of(
+      command
+          ->add_option(
+              "--histogram", histogram,
+              "values that tf_enhanced and percentile can see: three times the range of the "
+              "first batch, as aimet_onnx has it, or all")
+          ->capture_default_str(),
+      {"first_batch", "growing"});
   command->add_option("--threads", num_threads, "threads; 0: one per core")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber)
@@ -58,10 +67,10 @@ void ModelArguments::add_to(CLI::App* command) {
 
 SimulationOptions ModelArguments::simulation_options() const {
   SimulationOptions options;
-  const Bits widths = parse_bits(bits);
-  options.parameter_format = widths.parameters;
-  options.activation_format = widths.activations;
-  options.scheme = parse_scheme(scheme);
+  const Candidate types = parse_bits(bits);
+  options.parameter_format = *types.parameter;
+  options.activation_format = types.activation;
+  options.scheme = types.estimator ? types.estimator->scheme : parse_scheme(scheme);
   options.rules = rules;
   options.providers = providers;
   options.num_threads = num_threads;
@@ -86,6 +95,18 @@ std::string text_of_file(const std::string& path) {
 }  // namespace
 
 void ModelArguments::apply_to(Simulation& simulation) const {
+  const Candidate types = parse_bits(bits);
+  if (types.granularity) {
+    const std::vector<std::string> kept = set_weight_granularity(simulation, *types.granularity);
+    if (!kept.empty()) {
+      note(fmt::format("not in blocks of {}, which do not divide the input channels: {}",
+                       types.granularity->block_size, quoted_list(kept, 3)));
+    }
+  }
+  if (types.estimator) {
+    for (const std::string& tensor : simulation.tensor_names())
+      simulation.quantizer(tensor)->set_percentile(types.estimator->percentile);
+  }
   if (!policy.empty()) apply_mix_policy(simulation, text_of_file(policy));
   for (const std::string& tensor : simulation.tensor_names()) {
     simulation.quantizer(tensor)->set_histogram_support(
@@ -94,6 +115,7 @@ void ModelArguments::apply_to(Simulation& simulation) const {
 }
 
 void DataArguments::add_to(CLI::App* command) {
+  begin_options(command, "Samples");
   command
       ->add_option("--data", data, "samples: .npz, folder of .npz or .npy files, or ONNX test data")
       ->required()
@@ -133,6 +155,7 @@ Tensor read_labels(const std::string& labels, const std::string& data) {
 }
 
 void SweepArguments::add_to(CLI::App* command) {
+  begin_options(command, "What is measured");
   command->add_option("--metric", metric, "how outputs are compared; `bitsweep metrics` lists them")
       ->capture_default_str()
       ->type_name("NAME");
@@ -145,10 +168,9 @@ void SweepArguments::add_to(CLI::App* command) {
                    "output to compare; may be repeated; all floating-point ones when not given")
       ->allow_extra_args(false)
       ->type_name("NAME");
-  command->add_option("--combine", combine, "how several outputs become one score")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"worst", "mean"}))
-      ->type_name("worst|mean");
+  take_one_of(command->add_option("--combine", combine, "how several outputs become one score")
+                  ->capture_default_str(),
+              {"worst", "mean"});
   command->add_option("--top-k", top_k, "entries per position for top-k metrics")
       ->capture_default_str()
       ->check(CLI::PositiveNumber)
@@ -159,25 +181,24 @@ void SweepArguments::add_to(CLI::App* command) {
                    "those in whose names a regular expression finds the same text")
       ->capture_default_str()
       ->type_name("quantizer|op|REGEX");
-  command
-      ->add_option("--mode", mode,
-                   "what is on while a group is scored: it alone, all but it, or it and all before")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"enable_one", "disable_one", "cumulative"}))
-      ->type_name("MODE");
-  command->add_option("--only", only, "score weights or activations only")
-      ->check(CLI::IsMember({"weights", "activations"}))
-      ->type_name("weights|activations");
+  take_one_of(
+      command
+          ->add_option(
+              "--mode", mode,
+              "what is on while a group is scored: it alone, all but it, or it and all before")
+          ->capture_default_str(),
+      {"enable_one", "disable_one", "cumulative"});
+  take_one_of(command->add_option("--only", only, "score weights or activations only"),
+              {"weights", "activations"});
   command
       ->add_option("--include", patterns,
                    "score only tensors with such names, * and ? stand for any; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATTERN");
-  command
-      ->add_option("--until", until,
-                   "stable: spend samples only where the most sensitive part is not sure yet")
-      ->check(CLI::IsMember({"stable"}))
-      ->type_name("stable");
+  take_one_of(command->add_option(
+                  "--until", until,
+                  "stable: spend samples only where the most sensitive part is not sure yet"),
+              {"stable"});
   command->add_option("--top", top_percent, "with --until stable: the most sensitive part to find")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 100.0))
@@ -198,6 +219,7 @@ void SweepArguments::add_to(CLI::App* command) {
                    "commas between them; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATTERNS");
+  begin_options(command, "Work and results");
   command
       ->add_option(
           "--keep", keep,
@@ -276,10 +298,9 @@ SweepOptions SweepArguments::sweep_options() const {
 }
 
 void add_progress_option(CLI::App* command, std::string* style) {
-  command->add_option("--progress", *style, "on stderr: auto, bar, lines, json or none")
-      ->capture_default_str()
-      ->check(CLI::IsMember(progress_style_names()))
-      ->type_name("STYLE");
+  take_one_of(command->add_option("--progress", *style, "how progress shows on stderr")
+                  ->capture_default_str(),
+              progress_style_names());
 }
 
 void add_json_flag(CLI::App* command, bool* json) {

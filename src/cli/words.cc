@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "bitsweep/mix.h"
 
 namespace bitsweep::cli {
 
@@ -70,27 +71,13 @@ std::int64_t parse_size(const std::string& text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-Bits parse_bits(const std::string& text) {
-  const auto fail = [&] {
-    return Error(ErrorCode::kInvalidArgument, "options",
-                 "\"" + text + "\" is no choice of bit-widths",
-                 "write the bits of weights and activations as in W8A8 or W4A16");
-  };
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  const auto take = [&](char upper) {
-    if (at == end || (*at != upper && *at != upper + 32)) throw fail();
-    int width = 0;
-    const auto [next, error] = std::from_chars(at + 1, end, width);
-    if (error != std::errc()) throw fail();
-    at = next;
-    return Format::integer(width);
-  };
-  Bits bits;
-  bits.parameters = take('W');
-  bits.activations = take('A');
-  if (at != end) throw fail();
-  return bits;
+Candidate parse_bits(const std::string& text) {
+  Candidate types = parse_mix_candidate(text);
+  if (!types.activation.is_integer()) {
+    throw Error(ErrorCode::kInvalidArgument, "options", "--bits " + text + " quantizes nothing",
+                "write bits of weights and activations such as W8A8 or W4A8@block32");
+  }
+  return types;
 }
 
 // Some exporters make names of hundreds of characters: such a row is longer, the others are not

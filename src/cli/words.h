@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bitsweep/format.h"
+#include "bitsweep/allocation.h"
 
 namespace bitsweep::cli {
 
@@ -25,13 +25,8 @@ std::string plural(std::int64_t count, std::string_view noun);
 /// Error(kInvalidArgument).
 std::int64_t parse_size(const std::string& text);
 
-struct Bits {
-  Format parameters;
-  Format activations;
-};
-
-/// "W8A16": integer widths of weights and activations. @throws Error(kInvalidArgument).
-Bits parse_bits(const std::string& text);
+/// As parse_mix_candidate(), without "float". @throws Error(kInvalidArgument).
+Candidate parse_bits(const std::string& text);
 
 /// Rows under headers, columns padded with blanks; the last column is not padded.
 class Table {

@@ -37,10 +37,11 @@ TEST(Words, SizesTakeDecimalAndBinaryUnits) {
     EXPECT_THROW(parse_size(bad), Error) << bad;
 }
 
-TEST(Words, BitsNameWeightsThenActivations) {
-  EXPECT_EQ(parse_bits("W4A16").parameters, Format::integer(4));
-  EXPECT_EQ(parse_bits("w8a16").activations, Format::integer(16));
-  for (const char* bad : {"", "8x8", "W8", "A8W8", "W8A8!", "W1A8", "W8A99", "W8 A8"})
+TEST(Words, BitsNameWeightsThenActivationsAndTheirRanges) {
+  EXPECT_EQ(parse_bits("W4A16").parameter, Format::integer(4));
+  EXPECT_EQ(parse_bits("w8a16").activation, Format::integer(16));
+  EXPECT_EQ(parse_bits("W4A8@block32@mse").granularity->block_size, 32);
+  for (const char* bad : {"", "float", "8x8", "W8", "A8W8", "W8A8!", "W1A8", "W8A99", "W8 A8"})
     EXPECT_THROW(parse_bits(bad), Error) << bad;
 }
 

@@ -42,3 +42,21 @@ def test_bits_change_the_formats(run: Run, model: Path) -> None:
     rows = {row["tensor"]: row for row in listing["tensors"]}
     assert "int4" in rows["conv0.weight"]["format"]
     assert "int16" in rows["image"]["format"]
+
+
+def test_granularity_comes_with_the_bits(run: Run, model: Path) -> None:
+    result = run("inspect", model, "--bits", "W4A8@block4", "--json")
+    assert result.returncode == 0, result.stderr
+    rows = {row["tensor"]: row for row in json.loads(result.stdout)["tensors"]}
+    assert "block" in rows["conv1.weight"]["format"]
+    # Its three input channels are no whole number of blocks.
+    assert "block" not in rows["conv0.weight"]["format"]
+    assert result.stderr == (
+        'note: not in blocks of 4, which do not divide the input channels: "conv0.weight"\n'
+    )
+
+
+def test_a_granularity_that_no_weight_can_have_is_refused(run: Run, model: Path) -> None:
+    result = run("inspect", model, "--bits", "W4A8@block7")
+    assert result.returncode == 2
+    assert "no weight of the model can be quantized block7" in result.stderr

@@ -28,7 +28,7 @@ def test_the_written_model_is_checked_and_passes(run: Run, model: Path, data: Pa
     assert onnx.TensorProto.INT32 in {i.data_type for i in written.graph.initializer}
 
 
-@pytest.mark.parametrize("bits", ["W4A8", "W8A16", "W16A16"])
+@pytest.mark.parametrize("bits", ["W4A8", "W8A16", "W16A16", "W4A8@block4@mse"])
 def test_other_widths_raise_the_opset_and_pass(
     run: Run, model: Path, data: Path, tmp_path: Path, bits: str
 ):

@@ -16,8 +16,8 @@ constexpr std::string_view kPercentile = "percentile";
 const Candidate kFloatCandidate{Format::parse("float32"), Format::parse("float32")};
 
 [[noreturn]] void reject(std::string_view text, const std::string& why = "") {
-  throw Error(ErrorCode::kInvalidArgument, "mix",
-              "\"" + std::string(text) + "\" is no candidate" + why,
+  throw Error(ErrorCode::kInvalidArgument, "types",
+              "\"" + std::string(text) + "\" is no choice of bit-widths" + why,
               "write bits of weights and activations such as W8A16, W4A8@block32 or W8A8@mse, or "
               "float");
 }
@@ -80,7 +80,7 @@ WeightGranularity parse_weight_granularity(std::string_view text) {
     const std::optional<int> size = number_in<int>(*rest);
     if (size && *size > 0) return {Kind::kBlock, *size};
   }
-  throw Error(ErrorCode::kInvalidArgument, "mix",
+  throw Error(ErrorCode::kInvalidArgument, "types",
               "\"" + std::string(text) + "\" is no granularity of weights",
               "write per_tensor, per_channel, or blocks such as block32");
 }
@@ -97,7 +97,7 @@ RangeEstimator parse_range_estimator(std::string_view text) {
   if (!rest) return {.scheme = parse_scheme(text)};
   const std::optional<double> percent = number_in<double>(*rest);
   if (!percent || !(*percent > 0.0 && *percent <= 100.0)) {
-    throw Error(ErrorCode::kInvalidArgument, "mix",
+    throw Error(ErrorCode::kInvalidArgument, "types",
                 "\"" + std::string(text) + "\" has no percent above 0 and up to 100",
                 "write for example percentile99.9");
   }
