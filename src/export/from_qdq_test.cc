@@ -8,6 +8,7 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
+#include "graph/qdq_codes.h"
 #include "graph/qdq_strip.h"
 #include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "base/half.h"
 #include "bitsweep/error.h"
 #include "graph/exact_scale.h"
 #include "graph/graph_data.h"
+#include "graph/qdq_codes.h"
 #include "graph/restore_opset.h"
 
 namespace bitsweep::graph {
@@ -29,46 +26,6 @@ bool is_linear(const Node& node, std::string_view type) {
       fmt::format("\"{}\" ({}) does not map to a quantizer: {}", node.name, node.op_type, why),
       "give a model in which every QuantizeLinear is followed by a DequantizeLinear");
 }
-
-// Value of a code as DequantizeLinear computes it, before the scale.
-float float8_value(std::uint8_t code, bool e4m3) {
-  const int mantissa_bits = e4m3 ? 3 : 2;
-  const int bias = e4m3 ? 7 : 15;
-  const int exponent = (code & 0x7F) >> mantissa_bits;
-  const int mantissa = code & ((1 << mantissa_bits) - 1);
-  const float magnitude = exponent == 0
-                              ? std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits)
-                              : std::ldexp(static_cast<float>((1 << mantissa_bits) + mantissa),
-                                           exponent - bias - mantissa_bits);
-  return (code & 0x80) != 0 ? -magnitude : magnitude;
-}
-
-/// Scale, zero point and axis of one of the two nodes.
-struct Parameters {
-  Tensor scale;
-  std::optional<Tensor> zero_point;
-  DataType code_type = DataType::kUint8;
-  int axis = 1;
-  int block_size = 0;
-
-  bool operator==(const Parameters& other) const {
-    const bool zero = zero_point && other.zero_point ? zero_point->equal_bits(*other.zero_point)
-                                                     : all_zero() && other.all_zero();
-    return scale.equal_bits(other.scale) && zero && code_type == other.code_type &&
-           (scale.size() == 1 || axis == other.axis) && block_size == other.block_size;
-  }
-  bool all_zero() const {
-    if (!zero_point) return true;
-    const std::vector<std::int64_t> values = zeros();
-    return std::all_of(values.begin(), values.end(), [](std::int64_t z) { return z == 0; });
-  }
-  std::vector<std::int64_t> zeros() const {
-    if (!zero_point || zero_point->type() == DataType::kFloat8E4M3FN ||
-        zero_point->type() == DataType::kFloat8E5M2)
-      return std::vector<std::int64_t>(static_cast<std::size_t>(scale.size()), 0);
-    return whole_numbers(*zero_point);
-  }
-};
 
 class Stripper {
  public:
@@ -97,7 +54,7 @@ class Stripper {
  private:
   /// The pairs behind one tensor that are equal.
   struct Group {
-    Parameters parameters;
+    QdqParameters parameters;
     std::vector<TensorId> outputs;  // of the DequantizeLinear nodes
   };
 
@@ -123,15 +80,15 @@ class Stripper {
     if (!codes.defined())
       unmapped(node, fmt::format("its scale \"{}\" is no constant", info(t).name));
     removed_[static_cast<std::size_t>(producer)] = true;
-    const Parameters parameters = parameters_of(inner);
+    const QdqParameters parameters = parameters_of(inner);
     const Tensor wide = parameters.scale.to_float();
-    return dequantize(inner, parameters, codes,
-                      exact_scale(data_.model->proto, info(t).name,
-                                  {wide.floats().begin(), wide.floats().end()}));
+    return values_of(inner, parameters, codes,
+                     exact_scale(data_.model->proto, info(t).name,
+                                 {wide.floats().begin(), wide.floats().end()}));
   }
 
-  Parameters parameters_of(const Node& node) {
-    Parameters result;
+  QdqParameters parameters_of(const Node& node) {
+    QdqParameters result;
     result.scale = scale_of(node, node.inputs[1]);
     if (node.inputs.size() > 2 && node.inputs[2] != kAbsent) {
       const Tensor zero = graph_.static_value(node.inputs[2]);
@@ -187,10 +144,12 @@ class Stripper {
     removed_[static_cast<std::size_t>(index)] = true;
     const TensorId codes = node.inputs[0];
     const Tensor stored = graph_.static_value(codes);
-    Parameters parameters = parameters_of(node);
+    QdqParameters parameters = parameters_of(node);
     const int narrowing = cast_to_half(node.outputs[0]);
     if (stored.defined()) {
-      Tensor value = dequantize(node, parameters, stored);
+      const Tensor wide = parameters.scale.to_float();
+      Tensor value =
+          values_of(node, parameters, stored, {wide.floats().begin(), wide.floats().end()});
       TensorId output = node.outputs[0];
       if (narrowing >= 0) {
         value = narrowed(value, target(graph_.node(narrowing)));
@@ -273,83 +232,27 @@ class Stripper {
     const Node& second = graph_.node(back);
     if (!is_cast(second) || !is_our_pair(before, second.outputs[0])) return;
     removed_[static_cast<std::size_t>(index)] = removed_[static_cast<std::size_t>(back)] = true;
-    Parameters none;
+    QdqParameters none;
     none.code_type = type;
     pairs_[before].push_back({std::move(none), {second.outputs[0]}});
   }
 
-  Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes) const {
-    const Tensor scale = p.scale.to_float();
-    return dequantize(node, p, codes, {scale.floats().begin(), scale.floats().end()});
+  static Tensor values_of(const Node& node, const QdqParameters& p, const Tensor& codes,
+                          const std::vector<double>& scales) {
+    if (const auto why = misfit(p, scales.size(), codes.shape())) unmapped(node, *why);
+    return dequantize(p, codes, scales);
   }
 
-  // A product of two float32 is exact in double, so it is rounded once, as in float32.
-  Tensor dequantize(const Node& node, const Parameters& p, const Tensor& codes,
-                    const std::vector<double>& scale) const {
-    const Shape& shape = codes.shape();
-    const std::vector<std::int64_t> zeros = p.zeros();
-    const bool single = scale.size() == 1;
-    const int rank = static_cast<int>(shape.size());
-    const auto axis = static_cast<std::size_t>(p.axis < 0 ? p.axis + rank : p.axis);
-    if (!single && axis >= shape.size()) unmapped(node, "its axis is outside its input");
-    const bool is_float =
-        codes.type() == DataType::kFloat8E4M3FN || codes.type() == DataType::kFloat8E5M2;
-    const std::vector<std::int64_t> numbers =
-        is_float ? std::vector<std::int64_t>() : whole_numbers(codes);
-    Shape grid = shape;  // of the scales
-    if (p.block_size > 0) {
-      if (!single) grid[axis] = (grid[axis] + p.block_size - 1) / p.block_size;
-    }
-    const std::int64_t expected = single ? 1 : p.block_size > 0 ? num_elements(grid) : shape[axis];
-    if (static_cast<std::int64_t>(scale.size()) != expected)
-      unmapped(node, fmt::format("{} scales do not fit its input of shape {}", scale.size(),
-                                 shape_text(shape)));
-    Tensor wide = Tensor::allocate(DataType::kFloat, shape);
-    const std::span<float> out = wide.mutable_floats();
-    std::int64_t inner = 1;
-    if (!single) {
-      for (std::size_t a = axis + 1; a < shape.size(); ++a) inner *= shape[a];
-    }
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      std::size_t cell = 0;
-      if (!single) {
-        const auto at = static_cast<std::int64_t>(i);
-        const std::int64_t along = at / inner % shape[axis];
-        cell = static_cast<std::size_t>(
-            p.block_size > 0
-                ? (at / (inner * shape[axis]) * grid[axis] + along / p.block_size) * inner +
-                      at % inner
-                : along);
-      }
-      const float steps =
-          is_float ? float8_value(static_cast<const std::uint8_t*>(codes.data())[i],
-                                  codes.type() == DataType::kFloat8E4M3FN)
-                   : static_cast<float>(numbers[i] - zeros[zeros.size() == 1 ? 0 : cell]);
-      out[i] = static_cast<float>(static_cast<double>(steps) * scale[cell]);
-    }
-    return narrowed(wide, p.scale.type());
-  }
-
-  static Tensor narrowed(const Tensor& wide, DataType type) {
-    if (type == DataType::kFloat) return wide;
-    Tensor result = Tensor::allocate(type, wide.shape());
-    auto* out = static_cast<std::uint16_t*>(result.mutable_data());
-    for (std::size_t i = 0; i < wide.floats().size(); ++i) {
-      out[i] = type == DataType::kFloat16 ? float_to_half(wide.floats()[i])
-                                          : float_to_bfloat16(wide.floats()[i]);
-    }
-    return result;
-  }
-
-  void add_reading(const std::string& tensor, const Parameters& p, const Shape& shape,
+  void add_reading(const std::string& tensor, const QdqParameters& p, const Shape& shape,
                    bool is_static) {
-    QdqReading reading{.tensor = tensor,
-                       .scale = p.scale,
-                       .code_type = p.code_type,
-                       .zero_points = p.scale.defined() ? p.zeros() : std::vector<std::int64_t>(),
-                       .axis = -1,
-                       .block_size = p.block_size,
-                       .is_static = is_static};
+    QdqReading reading{
+        .tensor = tensor,
+        .scale = p.scale,
+        .code_type = p.code_type,
+        .zero_points = p.scale.defined() ? p.zero_points() : std::vector<std::int64_t>(),
+        .axis = -1,
+        .block_size = p.block_size,
+        .is_static = is_static};
     if (p.scale.defined() && (p.scale.size() > 1 || !p.scale.shape().empty())) {
       // Negative axes count from the end; the rank is that of the tensor, known of constants.
       reading.axis = p.axis;
@@ -541,60 +444,5 @@ class Stripper {
 }  // namespace
 
 StrippedModel strip_qdq(const Graph& graph) { return Stripper(graph).run(); }
-
-std::vector<std::int64_t> whole_numbers(const Tensor& tensor) {
-  std::vector<std::int64_t> result(static_cast<std::size_t>(tensor.size()));
-  const auto* bytes = static_cast<const std::uint8_t*>(tensor.data());
-  const auto read = [&]<typename T>(T) {
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      T value;
-      std::memcpy(&value, bytes + i * sizeof(T), sizeof(T));
-      result[i] = static_cast<std::int64_t>(+value);  // promoted first: an int8 is no character
-    }
-  };
-  const auto unpack = [&](std::size_t bits, bool is_signed) {
-    const std::size_t per_byte = 8 / bits;
-    const int codes = 1 << bits;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      const int code = bytes[i / per_byte] >> (i % per_byte * bits) & (codes - 1);
-      result[i] = is_signed && code >= codes / 2 ? code - codes : code;
-    }
-  };
-  switch (tensor.type()) {
-    case DataType::kInt2:
-    case DataType::kUint2:
-      unpack(2, tensor.type() == DataType::kInt2);
-      break;
-    case DataType::kInt4:
-    case DataType::kUint4:
-      unpack(4, tensor.type() == DataType::kInt4);
-      break;
-    case DataType::kInt8:
-      read(std::int8_t{});
-      break;
-    case DataType::kUint8:
-      read(std::uint8_t{});
-      break;
-    case DataType::kInt16:
-      read(std::int16_t{});
-      break;
-    case DataType::kUint16:
-      read(std::uint16_t{});
-      break;
-    case DataType::kInt32:
-      read(std::int32_t{});
-      break;
-    case DataType::kUint32:
-      read(std::uint32_t{});
-      break;
-    case DataType::kInt64:
-      read(std::int64_t{});
-      break;
-    default:
-      throw Error(ErrorCode::kInvalidModel, "from_onnx_qdq",
-                  "codes are neither integers nor 8-bit floats", "export the model again");
-  }
-  return result;
-}
 
 }  // namespace bitsweep::graph

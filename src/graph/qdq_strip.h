@@ -35,7 +35,4 @@ struct StrippedModel {
 /// reads, scales that are no constants, pairs that differ, pairs inside bodies.
 StrippedModel strip_qdq(const Graph& graph);
 
-/// Whole numbers of an integer tensor of 2 to 64 bits, packed ones included.
-std::vector<std::int64_t> whole_numbers(const Tensor& tensor);
-
 }  // namespace bitsweep::graph
