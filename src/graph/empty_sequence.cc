@@ -1,5 +1,6 @@
 #include "graph/empty_sequence.h"
 
+#include "graph/attributes.h"
 #include "onnx-ml.pb.h"
 
 namespace bitsweep::graph {
@@ -19,10 +20,7 @@ std::string empty_sequence_model(DataType type) {
   onnx::NodeProto* node = graph->add_node();
   node->set_op_type("SequenceEmpty");
   node->add_output(kEmptySequenceOutput);
-  onnx::AttributeProto* element = node->add_attribute();
-  element->set_name("dtype");
-  element->set_type(onnx::AttributeProto::INT);
-  element->set_i(static_cast<std::int64_t>(type));
+  set_int(node, "dtype", static_cast<std::int64_t>(type));
   onnx::ValueInfoProto* output = graph->add_output();
   output->set_name(kEmptySequenceOutput);
   output->mutable_type()

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/attributes.h"
 #include "graph/bodies.h"
 #include "graph/subgraph.h"
 #include "graph/tensor_proto.h"
@@ -252,14 +253,8 @@ class Fuser {
     node->set_input(0, root);
     // The last quantizer's own number goes; what it says of the shape stays.
     node->mutable_attribute()->DeleteSubrange(0, 1);
-    onnx::AttributeProto* steps = node->add_attribute();
-    steps->set_name("steps");
-    steps->set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t number : program.encode()) steps->add_ints(number);
-    onnx::AttributeProto* constants = node->add_attribute();
-    constants->set_name("constants");
-    constants->set_type(onnx::AttributeProto::FLOATS);
-    for (const float value : program.constants()) constants->add_floats(value);
+    set_ints(node, "steps", program.encode());
+    set_floats(node, "constants", program.constants());
   }
 
   onnx::GraphProto& graph_;

@@ -11,6 +11,7 @@
 
 #include "base/half.h"
 #include "bitsweep/error.h"
+#include "graph/attributes.h"
 #include "graph/tensor_proto.h"
 
 namespace bitsweep::graph {
@@ -25,41 +26,6 @@ using onnx::NodeProto;
               fmt::format("\"{}\" ({}) {}, and the quantizers need opset {}", node.name(),
                           node.op_type(), why, context.target),
               "choose formats that need a lower opset (8 bits, no blocks), or rewrite the node");
-}
-
-const AttributeProto* find(const NodeProto& node, std::string_view key) {
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.name() == key) return &attribute;
-  }
-  return nullptr;
-}
-
-void erase(NodeProto& node, std::string_view key) {
-  auto* attributes = node.mutable_attribute();
-  for (int i = attributes->size(); i-- > 0;) {
-    if (attributes->Get(i).name() == key) attributes->DeleteSubrange(i, 1);
-  }
-}
-
-void set_int(NodeProto& node, const char* key, std::int64_t value) {
-  erase(node, key);
-  AttributeProto* attribute = node.add_attribute();
-  attribute->set_name(key);
-  attribute->set_type(AttributeProto::INT);
-  attribute->set_i(value);
-}
-
-void set_string(NodeProto& node, const char* key, const char* value) {
-  erase(node, key);
-  AttributeProto* attribute = node.add_attribute();
-  attribute->set_name(key);
-  attribute->set_type(AttributeProto::STRING);
-  attribute->set_s(value);
-}
-
-std::string text_of(const NodeProto& node, std::string_view key, const char* fallback) {
-  const AttributeProto* attribute = find(node, key);
-  return attribute == nullptr ? fallback : attribute->s();
 }
 
 std::optional<std::int64_t> rank(const Context& context, const std::string& tensor) {
@@ -116,20 +82,20 @@ void put_input(NodeProto& node, int index, const std::string& name) {
 }
 
 void ints_to_input(NodeProto& node, Context& context, const char* key, int index) {
-  const AttributeProto* attribute = find(node, key);
+  const AttributeProto* attribute = find_attribute(node, key);
   if (attribute == nullptr) return;
   const std::vector<std::int64_t> values(attribute->ints().begin(), attribute->ints().end());
   put_input(node, index,
             add_ints(context, values, {static_cast<std::int64_t>(values.size())},
                      node.output(0) + "_" + key));
-  erase(node, key);
+  remove_attribute(&node, key);
 }
 
 void scalar_to_input(NodeProto& node, Context& context, const char* key, int index) {
-  const AttributeProto* attribute = find(node, key);
+  const AttributeProto* attribute = find_attribute(node, key);
   if (attribute == nullptr) return;
   put_input(node, index, add_scalar(context, node, attribute->f(), node.output(0) + "_" + key));
-  erase(node, key);
+  remove_attribute(&node, key);
 }
 
 void axes_to_input(NodeProto& node, Context& context) { ints_to_input(node, context, "axes", 1); }
@@ -138,13 +104,10 @@ bool axes_to_attribute(NodeProto& node, const Constants& constants) {
   if (node.input_size() < 2 || node.input(1).empty()) return true;
   const Tensor axes = constants(node.input(1));
   if (!axes.defined() || axes.type() != DataType::kInt64 || axes.size() == 0 ||
-      find(node, "noop_with_empty_axes") != nullptr)
+      find_attribute(node, "noop_with_empty_axes") != nullptr)
     return false;
-  AttributeProto* attribute = node.add_attribute();
-  attribute->set_name("axes");
-  attribute->set_type(AttributeProto::INTS);
-  const auto* values = static_cast<const std::int64_t*>(axes.data());
-  for (std::int64_t i = 0; i < axes.size(); ++i) attribute->add_ints(values[i]);
+  set_ints(&node, "axes",
+           {static_cast<const std::int64_t*>(axes.data()), static_cast<std::size_t>(axes.size())});
   node.mutable_input()->DeleteSubrange(1, 1);
   return true;
 }
@@ -152,11 +115,11 @@ bool axes_to_attribute(NodeProto& node, const Constants& constants) {
 void split_to_input(NodeProto& node, Context& context) { ints_to_input(node, context, "split", 1); }
 
 void count_outputs(NodeProto& node, Context&) {
-  if (node.input_size() < 2) set_int(node, "num_outputs", node.output_size());
+  if (node.input_size() < 2) set_int(&node, "num_outputs", node.output_size());
 }
 
 bool drop_count(NodeProto& node, const Constants&) {
-  erase(node, "num_outputs");
+  remove_attribute(&node, "num_outputs");
   return true;
 }
 
@@ -169,10 +132,10 @@ void slice_to_inputs(NodeProto& node, Context& context) {
 }
 
 void top_k_to_input(NodeProto& node, Context& context) {
-  const AttributeProto* k = find(node, "k");
+  const AttributeProto* k = find_attribute(node, "k");
   if (k == nullptr) return;
   put_input(node, 1, add_ints(context, {k->i()}, {1}, node.output(0) + "_k"));
-  erase(node, "k");
+  remove_attribute(&node, "k");
 }
 
 void clip_to_inputs(NodeProto& node, Context& context) {
@@ -182,8 +145,9 @@ void clip_to_inputs(NodeProto& node, Context& context) {
 
 void pad_to_inputs(NodeProto& node, Context& context) {
   ints_to_input(node, context, "pads", 1);
-  if (text_of(node, "mode", "constant") == "constant") scalar_to_input(node, context, "value", 2);
-  erase(node, "value");
+  if (string_attribute(node, "mode", "constant") == "constant")
+    scalar_to_input(node, context, "value", 2);
+  remove_attribute(&node, "value");
 }
 
 void rename_scatter(NodeProto& node, Context&) { node.set_op_type("ScatterElements"); }
@@ -192,10 +156,10 @@ void rename_scatter(NodeProto& node, Context&) { node.set_op_type("ScatterElemen
 void drop_ratio(NodeProto& node, Context&) { node.clear_attribute(); }
 
 void drop_spatial(NodeProto& node, Context& context) {
-  const AttributeProto* spatial = find(node, "spatial");
+  const AttributeProto* spatial = find_attribute(node, "spatial");
   if (spatial != nullptr && spatial->i() != 1)
     refuse(node, context, "normalizes each position by itself, which opset 9 dropped");
-  erase(node, "spatial");
+  remove_attribute(&node, "spatial");
 }
 
 void check_outputs(NodeProto& node, Context& context) {
@@ -206,13 +170,13 @@ void check_outputs(NodeProto& node, Context& context) {
 }
 
 void scales_to_input(NodeProto& node, Context& context) {
-  const AttributeProto* scales = find(node, "scales");
+  const AttributeProto* scales = find_attribute(node, "scales");
   if (scales == nullptr) return;
   const std::vector<float> values(scales->floats().begin(), scales->floats().end());
   put_input(node, 1,
             add_floats(context, values, {static_cast<std::int64_t>(values.size())},
                        node.output(0) + "_scales"));
-  erase(node, "scales");
+  remove_attribute(&node, "scales");
 }
 
 void rename_upsample(NodeProto& node, Context&) { node.set_op_type("Resize"); }
@@ -240,15 +204,15 @@ std::vector<float> constant_floats(const Context& context, const std::string& na
 // Up to opset 10 coordinates were multiplied by the scale, and runtimes rounded them down where the
 // image grew; where it shrinks they did not agree.
 void place_coordinates(NodeProto& node, Context& context) {
-  if (text_of(node, "mode", "nearest") == "nearest") {
+  if (string_attribute(node, "mode", "nearest") == "nearest") {
     const std::vector<float> scales =
         node.input_size() > 1 ? constant_floats(context, node.input(1)) : std::vector<float>();
     if (scales.empty() ||
         std::any_of(scales.begin(), scales.end(), [](float scale) { return scale < 1.0F; }))
       refuse(node, context, "rounds coordinates in a way that opset 11 can't say");
-    set_string(node, "nearest_mode", "floor");
+    set_string(&node, "nearest_mode", "floor");
   }
-  set_string(node, "coordinate_transformation_mode", "asymmetric");
+  set_string(&node, "coordinate_transformation_mode", "asymmetric");
   const std::string scales = node.input(1);
   put_input(node, 1, add_floats(context, {}, {0}, node.output(0) + "_roi"));
   put_input(node, 2, scales);
@@ -267,11 +231,11 @@ NodeProto make_node(Context& context, const NodeProto& like, const char* type,
 // Up to opset 12 all axes from the given one on were taken as one, behind it as many as there are.
 // Along the last axis that is what the new form says; elsewhere the tensor becomes a matrix first.
 void along_one_axis(NodeProto& node, Context& context) {
-  const AttributeProto* attribute = find(node, "axis");
+  const AttributeProto* attribute = find_attribute(node, "axis");
   const std::int64_t axis = attribute == nullptr ? 1 : attribute->i();
   const auto known_rank = rank(context, node.input(0));
   const bool last = axis == -1 || (known_rank && axis == *known_rank - 1);
-  set_int(node, "axis", -1);
+  set_int(&node, "axis", -1);
   if (last) return;
   const std::string x = node.input(0);
   const std::string y = node.output(0);
@@ -280,34 +244,35 @@ void along_one_axis(NodeProto& node, Context& context) {
   const std::string result = context.names.make(y + "_matrix");
   context.before.push_back(make_node(context, node, "Shape", {x}, shape));
   context.before.push_back(make_node(context, node, "Flatten", {x}, matrix));
-  set_int(context.before.back(), "axis", axis);
+  set_int(&context.before.back(), "axis", axis);
   node.set_input(0, matrix);
   node.set_output(0, result);
   context.after.push_back(make_node(context, node, "Reshape", {result, shape}, y));
 }
 
 void shift_half_pixel(NodeProto& node, Context&) {
-  if (find(node, "coordinate_transformation_mode") == nullptr)
-    set_string(node, "coordinate_transformation_mode", "output_half_pixel");
+  if (find_attribute(node, "coordinate_transformation_mode") == nullptr)
+    set_string(&node, "coordinate_transformation_mode", "output_half_pixel");
 }
 
 bool drop_shift(NodeProto& node, const Constants&) {
-  if (text_of(node, "coordinate_transformation_mode", "") != "output_half_pixel") return false;
-  erase(node, "coordinate_transformation_mode");
+  if (string_attribute(node, "coordinate_transformation_mode", "") != "output_half_pixel")
+    return false;
+  remove_attribute(&node, "coordinate_transformation_mode");
   return true;
 }
 
 void rename_mode(NodeProto& node, Context&) {
-  const std::string mode = text_of(node, "mode", "bilinear");
-  set_string(node, "mode",
+  const std::string mode = string_attribute(node, "mode", "bilinear");
+  set_string(&node, "mode",
              mode == "bilinear"  ? "linear"
              : mode == "bicubic" ? "cubic"
                                  : mode.c_str());
 }
 
 bool rename_mode_back(NodeProto& node, const Constants&) {
-  const std::string mode = text_of(node, "mode", "linear");
-  set_string(node, "mode",
+  const std::string mode = string_attribute(node, "mode", "linear");
+  set_string(&node, "mode",
              mode == "linear"  ? "bilinear"
              : mode == "cubic" ? "bicubic"
                                : mode.c_str());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "graph/attributes.h"
 #include "graph/exact_scale.h"
 #include "graph/graph_data.h"
 #include "graph/raise_opset.h"
@@ -261,16 +262,9 @@ class Rewriter {
     node->add_input(unit);
     node->add_input(add_initializer(site.scale_zero_point, name + "_meta_zero_point", graph));
     node->add_output(scale);
-    add_int(*node, "axis", site.scale_axis);
+    set_int(node, "axis", site.scale_axis);
     if (!site.exact_scale.empty()) note_exact_scale(impl_->proto, scale, site.exact_scale);
     return scale;
-  }
-
-  static void add_int(onnx::NodeProto& node, const char* key, std::int64_t value) {
-    onnx::AttributeProto* attribute = node.add_attribute();
-    attribute->set_name(key);
-    attribute->set_type(onnx::AttributeProto::INT);
-    attribute->set_i(value);
   }
 
   onnx::NodeProto* add_linear(const char* type, const QdqSite& site, const std::string& in,
@@ -283,8 +277,8 @@ class Rewriter {
     node->add_input(parameters.first);
     node->add_input(parameters.second);
     node->add_output(out);
-    if (site.axis >= 0) add_int(*node, "axis", site.axis);
-    if (site.block_size > 0) add_int(*node, "block_size", site.block_size);
+    if (site.axis >= 0) set_int(node, "axis", site.axis);
+    if (site.block_size > 0) set_int(node, "block_size", site.block_size);
     return node;
   }
 
@@ -321,7 +315,7 @@ class Rewriter {
     node->set_name(node_name(name_of(site.tensor) + "_Cast"));
     node->add_input(in);
     node->add_output(out);
-    add_int(*node, "to", static_cast<std::int64_t>(to));
+    set_int(node, "to", static_cast<std::int64_t>(to));
   }
 
   std::string add_clip(const QdqSite& site, const std::string& in, onnx::GraphProto& graph) {

@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <utility>
 
-#include "bitsweep/error.h"
+#include "graph/attributes.h"
 #include "graph/fuse_elementwise.h"
 #include "graph/graph_data.h"
+#include "graph/piece_contents.h"
 #include "graph/raise_opset.h"
 #include "graph/walk_tensors.h"
 
@@ -20,18 +22,17 @@ namespace {
 // operators of a piece.
 constexpr std::int64_t kPieceIrVersion = 8;
 
-[[noreturn]] void refuse(const std::string& what, const std::string& fix) {
-  throw Error(ErrorCode::kInvalidArgument, "graph", what, fix);
-}
-
 class PieceBuilder {
  public:
   PieceBuilder(const Graph& graph, const SubgraphSpec& spec, std::size_t threshold)
-      : graph_(graph), data_(graph.data()), spec_(spec), threshold_(threshold) {}
+      : graph_(graph),
+        data_(graph.data()),
+        spec_(spec),
+        threshold_(threshold),
+        contents_(piece_contents(graph, spec)) {}
 
   Piece build() {
     begin_model();
-    collect();
     if (spec_.state_input) piece_.state_input = unused("bitsweep.state");
     name_quantized();
     pass_identities();
@@ -48,8 +49,8 @@ class PieceBuilder {
     }
     if (spec_.fuse_elementwise) fuse();
     if (model_.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-      refuse("a piece with its weights inside would be larger than 2 GiB",
-             "lower the threshold for external weights");
+      refuse_piece("a piece with its weights inside would be larger than 2 GiB",
+                   "lower the threshold for external weights");
     }
     piece_.bytes = model_.SerializeAsString();
     return std::move(piece_);
@@ -103,57 +104,10 @@ class PieceBuilder {
                       [&](onnx::TensorProto& t) { restore_stored(&t, data_.model->stored); });
   }
 
-  /// Values of strings that only the Constant node itself can carry.
-  bool needs_constant_node(TensorId t) const {
-    return graph_.tensor(t).type == DataType::kString &&
-           data_.statics[static_cast<std::size_t>(t)].proto == nullptr;
-  }
-
-  /// Finds the nodes and statics of the piece: those asked for, and the constant ones that these
-  /// need.
-  void collect() {
-    inputs_.insert(spec_.inputs.begin(), spec_.inputs.end());
-    const std::set<int> asked(spec_.nodes.begin(), spec_.nodes.end());
-    std::vector<int> open;
-    const auto take = [&](int node) {
-      if (nodes_.insert(node).second) open.push_back(node);
-    };
-    for (const int node : asked) {
-      if (!graph_.node(node).is_dead) take(node);
-    }
-    const auto need = [&](TensorId t, const auto& reader) {
-      if (t == kAbsent || inputs_.count(t) > 0) return;
-      const TensorInfo& tensor = graph_.tensor(t);
-      if (tensor.is_static && !needs_constant_node(t)) {
-        statics_.insert(t);
-        return;
-      }
-      if (tensor.producer >= 0 && nodes_.count(tensor.producer) > 0) return;
-      if (tensor.producer < 0 ||
-          (!graph_.node(tensor.producer).is_constant && asked.count(tensor.producer) == 0)) {
-        refuse(fmt::format(
-                   "a piece needs tensor \"{}\" for {} but neither makes it nor has it as input",
-                   tensor.name, reader()),
-               "list the tensor as an input of the piece");
-      }
-      take(tensor.producer);
-    };
-    for (const TensorId t : spec_.outputs) {
-      need(t, [] { return std::string("its outputs"); });
-    }
-    while (!open.empty()) {
-      const Node& node = graph_.node(open.back());
-      open.pop_back();
-      const auto reader = [&] { return fmt::format("node \"{}\"", node.name); };
-      for (const TensorId t : node.inputs) need(t, reader);
-      for (const TensorId t : node.captured) need(t, reader);
-    }
-  }
-
   bool made_here(TensorId t) const {
     const TensorInfo& tensor = graph_.tensor(t);
-    return inputs_.count(t) == 0 &&
-           (statics_.count(t) > 0 || (tensor.producer >= 0 && nodes_.count(tensor.producer) > 0));
+    return !contents_.has_input(t) &&
+           (contents_.statics.count(t) > 0 || contents_.has_node(tensor.producer));
   }
 
   std::string hidden(const std::string& kind, const std::string& name) {
@@ -170,19 +124,20 @@ class PieceBuilder {
   void name_quantized() {
     for (const QuantizerInsertion& q : spec_.quantizers) {
       const std::string& name = name_of(q.tensor);
-      const bool is_input = inputs_.count(q.tensor) > 0;
+      const bool is_input = contents_.has_input(q.tensor);
       if (!is_input && !made_here(q.tensor)) {
         // A weight that this piece doesn't read, or a result that leads nowhere: the quantizer has
         // nothing to do.
         const TensorInfo& tensor = graph_.tensor(q.tensor);
         if (tensor.is_static || (tensor.producer >= 0 && graph_.node(tensor.producer).is_dead))
           continue;
-        refuse(
+        refuse_piece(
             fmt::format("a quantizer is to sit on tensor \"{}\", which is not in the piece", name),
             "leave the quantizer out or add the tensor");
       }
       if (!quantizer_of_.emplace(q.tensor, &q).second) {
-        refuse(fmt::format("two quantizers are to sit on tensor \"{}\"", name), "keep one of them");
+        refuse_piece(fmt::format("two quantizers are to sit on tensor \"{}\"", name),
+                     "keep one of them");
       }
       if (is_input) {
         behind_[q.tensor] = hidden("quantized", name);
@@ -193,9 +148,9 @@ class PieceBuilder {
     }
     for (const TensorId t : spec_.blocked) {
       const auto& shape = graph_.tensor(t).shape;
-      if (inputs_.count(t) == 0 || quantizer_of_.count(t) > 0 || !shape || shape->size() != 4) {
-        refuse(fmt::format("tensor \"{}\" cannot be blocked", name_of(t)),
-               "block inputs of the piece of four dimensions, without a quantizer");
+      if (!contents_.has_input(t) || quantizer_of_.count(t) > 0 || !shape || shape->size() != 4) {
+        refuse_piece(fmt::format("tensor \"{}\" cannot be blocked", name_of(t)),
+                     "block inputs of the piece of four dimensions, without a quantizer");
       }
       behind_[t] = hidden("blocked", name_of(t));
       rewired_[name_of(t)] = behind_[t];
@@ -203,8 +158,7 @@ class PieceBuilder {
     // What a node makes although the piece gets it from outside goes nowhere.
     for (const TensorId t : spec_.inputs) {
       const int producer = graph_.tensor(t).producer;
-      if (producer >= 0 && nodes_.count(producer) > 0)
-        raw_.emplace(t, hidden("unused", name_of(t)));
+      if (contents_.has_node(producer)) raw_.emplace(t, hidden("unused", name_of(t)));
     }
   }
 
@@ -212,10 +166,10 @@ class PieceBuilder {
   /// runtime removes them too, but not where their output leaves the piece, and then blocked
   /// layouts and fusions end at them.
   void pass_identities() {
-    for (auto it = nodes_.begin(); it != nodes_.end();) {
+    for (auto it = contents_.nodes.begin(); it != contents_.nodes.end();) {
       const Node& node = graph_.node(*it);
       const bool passes = node.op_type == "Identity" && node.domain.empty() && !node.is_constant &&
-                          inputs_.count(node.outputs[0]) == 0 &&
+                          !contents_.has_input(node.outputs[0]) &&
                           quantizer_of_.count(node.outputs[0]) == 0;
       if (!passes) {
         ++it;
@@ -225,7 +179,7 @@ class PieceBuilder {
       source_[node.outputs[0]] = source;
       behind_[node.outputs[0]] = read_name(source);
       rewired_[name_of(node.outputs[0])] = read_name(source);
-      it = nodes_.erase(it);
+      it = contents_.nodes.erase(it);
     }
   }
 
@@ -271,9 +225,10 @@ class PieceBuilder {
         value->set_name(tensor.name);
         *value->mutable_type() = *declared;
       } else if (tensor.type == DataType::kUndefined) {
-        refuse(fmt::format("the element type of tensor \"{}\", an input of a piece, is not known",
-                           tensor.name),
-               "run the model once and give the graph its types");
+        refuse_piece(
+            fmt::format("the element type of tensor \"{}\", an input of a piece, is not known",
+                        tensor.name),
+            "run the model once and give the graph its types");
       } else if (tensor.is_static || (spec_.static_shapes && tensor.shape)) {
         declare(tensor.name, tensor.type, tensor.shape);
       } else {
@@ -307,18 +262,11 @@ class PieceBuilder {
     node->add_output(read_name(t));
     if (channels % kLargestBlock == 0) {
       node->set_op_type("MaxPool");
-      onnx::AttributeProto* kernel = node->add_attribute();
-      kernel->set_name("kernel_shape");
-      kernel->set_type(onnx::AttributeProto::INTS);
-      kernel->add_ints(1);
-      kernel->add_ints(1);
+      set_ints(node, "kernel_shape", std::array<std::int64_t, 2>{1, 1});
       return;
     }
     node->set_op_type("Conv");
-    onnx::AttributeProto* group = node->add_attribute();
-    group->set_name("group");
-    group->set_type(onnx::AttributeProto::INT);
-    group->set_i(channels);
+    set_int(node, "group", channels);
     onnx::TensorProto* ones = onnx_graph_->add_initializer();
     Tensor values = Tensor::allocate(DataType::kFloat, {channels, 1, 1, 1});
     std::ranges::fill(values.mutable_floats(), 1.0F);
@@ -327,16 +275,17 @@ class PieceBuilder {
   }
 
   void add_statics() {
-    for (const TensorId t : statics_) {
+    for (const TensorId t : contents_.statics) {
       const auto replaced = spec_.replaced.find(t);
       onnx::TensorProto* to = onnx_graph_->add_initializer();
       if (replaced != spec_.replaced.end()) {
         const TensorInfo& tensor = graph_.tensor(t);
         if (replaced->second.type() != tensor.type || replaced->second.shape() != tensor.shape) {
-          refuse(fmt::format(
-                     "the new value of tensor \"{}\" has another type or shape than the old one",
-                     tensor.name),
-                 "give a value of the same kind");
+          refuse_piece(
+              fmt::format(
+                  "the new value of tensor \"{}\" has another type or shape than the old one",
+                  tensor.name),
+              "give a value of the same kind");
         }
         add_value(to, made_name(t), replaced->second);
       } else if (graph_.tensor(t).type == DataType::kString) {
@@ -373,10 +322,7 @@ class PieceBuilder {
     node->set_op_type("Cast");
     node->add_input(from);
     node->add_output(to);
-    onnx::AttributeProto* attribute = node->add_attribute();
-    attribute->set_name("to");
-    attribute->set_type(onnx::AttributeProto::INT);
-    attribute->set_i(static_cast<std::int64_t>(type));
+    set_int(node, "to", static_cast<std::int64_t>(type));
     return to;
   }
 
@@ -384,7 +330,7 @@ class PieceBuilder {
     const auto found = quantizer_of_.find(t);
     if (found == quantizer_of_.end()) return;
     const bool casts = found->second->cast_back != DataType::kUndefined;
-    std::string source = inputs_.count(t) > 0 ? name_of(t) : made_name(t);
+    std::string source = contents_.has_input(t) ? name_of(t) : made_name(t);
     if (casts) source = add_cast(source, hidden("float", name_of(t)), DataType::kFloat);
     const std::string target = casts ? hidden("rounded", name_of(t)) : read_name(t);
     onnx::NodeProto* node = onnx_graph_->add_node();
@@ -395,27 +341,20 @@ class PieceBuilder {
     if (spec_.state_input) node->add_input(piece_.state_input);
     node->add_output(target);
     if (casts) add_cast(target, read_name(t), found->second->cast_back);
-    onnx::AttributeProto* index = node->add_attribute();
-    index->set_name("index");
-    index->set_type(onnx::AttributeProto::INT);
-    index->set_i(found->second->quantizer);
+    set_int(node, "index", found->second->quantizer);
     const TensorInfo& tensor = graph_.tensor(t);
     const bool is_scalar = tensor.shape ? tensor.shape->empty()
                                         : tensor.inferred_shape && tensor.inferred_shape->empty();
-    if (!is_scalar) return;
-    onnx::AttributeProto* scalar = node->add_attribute();
-    scalar->set_name(kScalarAttribute);
-    scalar->set_type(onnx::AttributeProto::INT);
-    scalar->set_i(1);
+    if (is_scalar) set_int(node, kScalarAttribute, 1);
   }
 
   void add_nodes() {
-    for (const int id : nodes_) {
+    for (const int id : contents_.nodes) {
       const Node& node = graph_.node(id);
       const onnx::NodeProto& from = *data_.nodes[static_cast<std::size_t>(id)];
       // A Constant whose values became initializers has no node.
       if (std::all_of(node.outputs.begin(), node.outputs.end(), [&](TensorId t) {
-            return t != kAbsent && graph_.tensor(t).is_static && !needs_constant_node(t);
+            return t != kAbsent && graph_.tensor(t).is_static && !needs_constant_node(graph_, t);
           })) {
         continue;
       }
@@ -440,7 +379,7 @@ class PieceBuilder {
       if (node.has_subgraph) rename_captured(to, rewired_);
       restore(to);
       for (const TensorId t : node.outputs) {
-        if (t != kAbsent && inputs_.count(t) == 0) add_quantizer(t);
+        if (t != kAbsent && !contents_.has_input(t)) add_quantizer(t);
       }
     }
   }
@@ -453,7 +392,7 @@ class PieceBuilder {
       // What no node of the piece makes, or what is listed a second time, needs a node and a name
       // of its own.
       const bool no_node =
-          (inputs_.count(t) > 0 || statics_.count(t) > 0) && quantizer_of_.count(t) == 0;
+          (contents_.has_input(t) || contents_.statics.count(t) > 0) && quantizer_of_.count(t) == 0;
       if (!listed.insert(t).second || no_node) {
         onnx::NodeProto* node = onnx_graph_->add_node();
         node->set_op_type("Identity");
@@ -483,9 +422,7 @@ class PieceBuilder {
   Piece piece_;
   onnx::ModelProto model_;
   onnx::GraphProto* onnx_graph_ = nullptr;
-  std::set<TensorId> inputs_;
-  std::set<TensorId> statics_;
-  std::set<int> nodes_;  ///< ascending: the graph's order is a topological one
+  PieceContents contents_;
   std::map<TensorId, const QuantizerInsertion*> quantizer_of_;
   std::map<TensorId, std::string> raw_;
   std::map<TensorId, std::string> behind_;

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bitsweep/passes.h"
+#include "graph/attributes.h"
 #include "graph/passes/linear_layer.h"
 #include "graph/passes/model_edit.h"
 

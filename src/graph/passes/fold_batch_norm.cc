@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "bitsweep/passes.h"
+#include "graph/attributes.h"
 #include "graph/passes/linear_layer.h"
 #include "graph/passes/model_edit.h"
 
@@ -274,7 +275,7 @@ class Folding {
                                               message->data_type(), shape, *values[k]));
       }
     }
-    graph::set_attribute(edit_.mutable_node(node), "epsilon", 0.0F);
+    graph::set_float(edit_.mutable_node(node), "epsilon", 0.0F);
   }
 
   ModelEdit edit_;

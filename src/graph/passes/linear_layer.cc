@@ -6,6 +6,8 @@
 #include <array>
 #include <numeric>
 
+#include "graph/attributes.h"
+
 namespace bitsweep::graph {
 namespace {
 

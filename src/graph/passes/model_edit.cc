@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "bitsweep/error.h"
+#include "graph/attributes.h"
 #include "graph/walk_tensors.h"
 
 namespace bitsweep::graph {
@@ -35,37 +36,6 @@ void erase_if(Field* field, Drop drop) {
 }
 
 }  // namespace
-
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name) {
-  for (const onnx::AttributeProto& a : node.attribute()) {
-    if (a.name() == name) return &a;
-  }
-  return nullptr;
-}
-
-std::int64_t int_attribute(const onnx::NodeProto& node, std::string_view name,
-                           std::int64_t fallback) {
-  const onnx::AttributeProto* a = find_attribute(node, name);
-  return a != nullptr ? a->i() : fallback;
-}
-
-float float_attribute(const onnx::NodeProto& node, std::string_view name, float fallback) {
-  const onnx::AttributeProto* a = find_attribute(node, name);
-  return a != nullptr ? a->f() : fallback;
-}
-
-void remove_attribute(onnx::NodeProto* node, std::string_view name) {
-  erase_if(node->mutable_attribute(),
-           [&](const onnx::AttributeProto& a) { return a.name() == name; });
-}
-
-void set_attribute(onnx::NodeProto* node, const std::string& name, float value) {
-  remove_attribute(node, name);
-  onnx::AttributeProto* a = node->add_attribute();
-  a->set_name(name);
-  a->set_type(onnx::AttributeProto::FLOAT);
-  a->set_f(value);
-}
 
 ModelEdit::ModelEdit(const Model& model) : impl_(std::make_shared<Model::Impl>()) {
   impl_->proto = model.impl()->proto;  // cheap: large tensors are beside it

@@ -97,12 +97,4 @@ class ModelEdit {
   UniqueNames names_;
 };
 
-/// Attribute of a node, or null.
-const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, std::string_view name);
-std::int64_t int_attribute(const onnx::NodeProto& node, std::string_view name,
-                           std::int64_t fallback);
-float float_attribute(const onnx::NodeProto& node, std::string_view name, float fallback);
-void remove_attribute(onnx::NodeProto* node, std::string_view name);
-void set_attribute(onnx::NodeProto* node, const std::string& name, float value);
-
 }  // namespace bitsweep::graph
