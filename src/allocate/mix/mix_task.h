@@ -40,6 +40,7 @@ class MixTask {
   /// Runs every candidate everywhere: what no mix may be worse than.
   void measure_uniform();
   const WholeRuns& runs() const { return runs_; }
+  WholeRuns& runs() { return runs_; }
   /// The best measured configuration that meets the targets, a quality to the last digit that is
   /// printed; null when none does.
   const WholeRun* best() const;

@@ -32,6 +32,18 @@ Worst worst_group(const BudgetProblem& problem) {
   return worst;
 }
 
+/// Values beyond the calibrated range are lost at any number of bits.
+std::string way_out(MixTask& task, const QuantizerGroup& worst) {
+  const std::optional<Clipping> clipping =
+      task.runs().clipping(best_choices(task.base()), worst.activations);
+  if (!clipping) return "add the candidate float to let such groups stay in float";
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.2g%%", 100.0 * clipping->share);
+  return std::string(percent) + " of the values of \"" + clipping->tensor +
+         "\" lie beyond its range, which hurts more than rounding: calibrate on more samples, or "
+         "add the candidate float";
+}
+
 }  // namespace
 
 std::string why_out_of_reach(MixTask& task, const MixGroups& groups) {
@@ -59,8 +71,8 @@ std::string why_out_of_reach(MixTask& task, const MixGroups& groups) {
   const std::string name =
       (group.activations.empty() ? group.parameters : group.activations).front();
   return measured + "; the group of \"" + name + "\" loses most: alone, in its best candidate " +
-         mix_candidate_text(choice) + ", it leaves " + db_text(db_of(worst.loss)) +
-         "; add the candidate float to let such groups stay in float";
+         mix_candidate_text(choice) + ", it leaves " + db_text(db_of(worst.loss)) + "; " +
+         way_out(task, group);
 }
 
 }  // namespace bitsweep::allocate

@@ -72,6 +72,12 @@ MeasuredMix WholeRuns::measured_of(const std::vector<int>& choices,
   return result;
 }
 
+std::optional<Clipping> WholeRuns::clipping(const std::vector<int>& choices,
+                                            const std::vector<std::string>& activations) {
+  set(choices);
+  return worst_clipping(simulation_, activations, search_);
+}
+
 double WholeRuns::score(SampleSource& samples) { return score_of(run(samples, false), kNone, {}); }
 
 double WholeRuns::score_of(const std::vector<Sums>& samples, std::size_t but,

@@ -4,8 +4,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "allocate/mix/clipping.h"
 #include "allocate/mix/encoding_bank.h"
 #include "allocate/mix/kept_runs.h"
 #include "allocate/mix/mix_groups.h"
@@ -43,6 +46,9 @@ class WholeRuns {
   /// With samples weighted, all moved by the same dB so that on average they are as measured.
   std::vector<MeasuredMix> weighted() const;
   const MixGroups& groups() const { return groups_; }
+  /// Of these activations in a configuration, on the search samples: see worst_clipping().
+  std::optional<Clipping> clipping(const std::vector<int>& choices,
+                                   const std::vector<std::string>& activations);
   /// SQNR of the simulation as it is set now, in dB, of the worst output.
   double score(SampleSource& samples);
 
