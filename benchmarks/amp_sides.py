@@ -134,7 +134,8 @@ class KeptRanges(Judge):
 
     def set(self, bits: dict[str, int]) -> None:
         for name, width in bits.items():
-            self.quantizers[name].native.restore(self.kept[name, width])
+            if name in self.quantizers:  # those that calibration left in float are in groups, too
+                self.quantizers[name].native.restore(self.kept[name, width])
 
 
 def group_bits(group: _core.QuantizerGroup, weight: int, activation: int) -> dict[str, int]:
