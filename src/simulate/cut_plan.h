@@ -13,6 +13,8 @@ struct CutPlanOptions {
   std::int64_t memory_bytes = 0;  ///< for sessions and the values at cuts; 0: no limit
   int threads_per_run = 1;        ///< of every run
   std::set<int> refused{};        ///< positions where no cut may be
+
+  bool operator==(const CutPlanOptions&) const = default;
 };
 
 /// How a set of states will be run, and what that is expected to cost.

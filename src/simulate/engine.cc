@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "base/usable_cpus.h"
 #include "bitsweep/error.h"
 #include "graph/subgraph.h"
 #include "simulate/blocked_layout.h"
@@ -63,13 +63,11 @@ bool writes_own_buffer(const graph::Graph& graph, const graph::Node& node) {
          !graph.tensor(node.inputs[1]).is_static && node.inputs[0] != node.inputs[1];
 }
 
-int core_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
-
 }  // namespace
 
 Engine::Engine(Model model, SimulationOptions options)
     : options_(std::move(options)),
-      num_threads_(options_.num_threads > 0 ? options_.num_threads : core_count()),
+      num_threads_(options_.num_threads > 0 ? options_.num_threads : usable_cpus()),
       graph_(std::move(model)),
       order_(graph_),
       packed_weights_(std::make_shared<PackedWeights>()) {
@@ -377,8 +375,10 @@ std::vector<Tensor> Engine::in_output_order(const std::map<TensorId, Tensor>& va
   return outputs;
 }
 
-void Engine::count(double cost) {
-  num_runs_.fetch_add(1);
+void Engine::count(double cost) { count_again(1, cost); }
+
+void Engine::count_again(std::int64_t runs, double cost) {
+  num_runs_.fetch_add(runs);
   double before = cost_run_.load();
   while (!cost_run_.compare_exchange_weak(before, before + cost)) {
   }

@@ -49,7 +49,11 @@ struct EnginePlan {
   /// Of which the states run in step, so that little memory needs to hold few sessions.
   std::size_t open_samples = 2;
   std::size_t session_bytes = 0;  ///< that may be kept of sessions; 0: as it was
+  /// Suffixes known to give the very bits of the float pass for samples of these shapes.
+  std::set<std::pair<int, std::string>> exact_suffixes;
 };
+
+struct FoundPlan;  // see exact_plan.h
 
 /// The float pass of one sample and what states need of it. Filled by Engine::open_sample;
 /// afterwards safe to share.
@@ -151,6 +155,11 @@ class Engine {
   /// Applies to the samples opened afterwards.
   void set_plan(const EnginePlan& plan);
   const Cuts& cuts() const { return cuts_; }
+  const Suffix& suffix(int index) const { return suffixes_[static_cast<std::size_t>(index)]; }
+  /// As far as they were found under this plan.
+  std::set<std::pair<int, std::string>> exact_suffixes();
+  /// The last plan that set_exact_plan() found for this engine.
+  std::shared_ptr<const FoundPlan>& found_plan() { return found_plan_; }
   std::size_t open_samples() const { return open_samples_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
   /// Of the sessions that are kept.
@@ -177,6 +186,8 @@ class Engine {
   /// Work since reset_counters(): runs, and their cost in units of one float pass.
   void reset_counters();
   std::int64_t num_runs() const { return num_runs_.load(); }
+  /// Counts work of an earlier time, of which this one profits.
+  void count_again(std::int64_t runs, double cost);
   double forward_equivalents() const;
 
  private:
@@ -282,6 +293,7 @@ class Engine {
   // is known.
   std::mutex exact_mutex_;
   std::set<std::pair<int, std::string>> exact_suffixes_;
+  std::shared_ptr<const FoundPlan> found_plan_;
   std::mutex last_run_mutex_;
   LastRun last_run_;
   std::atomic<std::int64_t> num_runs_{0};

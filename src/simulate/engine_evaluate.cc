@@ -54,7 +54,7 @@ void Engine::set_plan(const EnginePlan& plan) {
   if (plan.session_bytes > 0) sessions_.set_capacity(plan.session_bytes);
   suffixes_.clear();
   partial_.clear();
-  exact_suffixes_.clear();
+  exact_suffixes_ = plan.exact_suffixes;
   for (const int cut : cuts_) suffixes_.push_back(make_suffix(cut, {}));
   for (const auto& [cut, changed] : plan.partial_suffixes) {
     partial_.emplace(std::pair{cut, changed}, num_suffixes());
@@ -66,6 +66,11 @@ void Engine::set_plan(const EnginePlan& plan) {
   }
   for (const Suffix& suffix : suffixes_) kept.insert(suffix.inputs.begin(), suffix.inputs.end());
   boundary_tensors_.assign(kept.begin(), kept.end());
+}
+
+std::set<std::pair<int, std::string>> Engine::exact_suffixes() {
+  const std::lock_guard lock(exact_mutex_);
+  return exact_suffixes_;
 }
 
 std::vector<TensorId> Engine::changed_behind(const State& state) const {

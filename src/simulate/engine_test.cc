@@ -93,6 +93,36 @@ TEST(Engine, AnExactPlanCutsOnlyWhereTheFloatPassIsRepeated) {
   }
 }
 
+TEST(Engine, APlanIsFoundOnceForTheSameStatesAndSample) {
+  const Model model = residual_net(16);
+  Engine engine(model, {});
+  std::vector<Feed> feeds = samples(model, 2);
+  engine.observe_shapes(feeds[0]);
+  std::vector<State> states;
+  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) states.push_back({s});
+  engine.reset_counters();
+  const CutPlan first = set_exact_plan(engine, states, feeds[0], {}, 2);
+  const std::int64_t num_runs = engine.num_runs();
+  const auto found = engine.found_plan();
+  EXPECT_GT(num_runs, 0);
+  engine.reset_counters();
+  const CutPlan second = set_exact_plan(engine, states, feeds[0], {}, 2);
+  EXPECT_EQ(engine.found_plan(), found);
+  EXPECT_EQ(second.engine.cuts, first.engine.cuts);
+  EXPECT_EQ(engine.num_runs(), num_runs);  // as if it had been found now
+  // Nothing is left to be looked at.
+  const std::shared_ptr<Sample> sample = engine.open_sample(feeds[0]);
+  engine.reset_counters();
+  for (int i = 0; i < engine.num_suffixes(); ++i) engine.prepare_reference(*sample, i);
+  EXPECT_EQ(engine.num_runs(), 0);
+  set_exact_plan(engine, states, feeds[1], {}, 2);
+  EXPECT_NE(engine.found_plan(), found);
+  const auto of_the_other_sample = engine.found_plan();
+  states.pop_back();
+  set_exact_plan(engine, states, feeds[1], {}, 2);
+  EXPECT_NE(engine.found_plan(), of_the_other_sample);
+}
+
 // Every arithmetic operator that is fused, with values that rounding and comparisons treat apart.
 TEST(Engine, FusedArithmeticGivesTheBitsOfTheRuntimesOperators) {
   ModelBuilder m;

@@ -1,8 +1,10 @@
 #include "simulate/exact_plan.h"
 
 #include <memory>
+#include <utility>
 
 #include "base/parallel_for.h"
+#include "base/sha256.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -12,31 +14,81 @@ constexpr int kMaxRounds = 5;
 // Work that exactness may cost, beside that of the unrestricted plan.
 constexpr double kPriceOfExactness = 1.2;
 
-/// Suffixes (indices) that differ from the float pass.
-std::vector<int> inexact_suffixes(Engine& engine, const Feed& feed, int num_threads) {
-  const std::shared_ptr<Sample> sample = engine.open_sample(feed);
-  std::vector<char> exact(static_cast<std::size_t>(engine.num_suffixes()), 0);
-  parallel_for(exact.size(), num_threads, [&](std::size_t i) {
-    exact[i] = engine.repeats_float_pass(*sample, static_cast<int>(i)) ? 1 : 0;
-  });
-  std::vector<int> inexact;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    if (exact[i] == 0) inexact.push_back(static_cast<int>(i));
+std::string digest(const Feed& feed) {
+  Sha256 hash;
+  for (const auto& [name, tensor] : feed) {
+    hash.add(name);
+    hash.add_number(static_cast<int>(tensor.type()));
+    hash.add(tensor.shape().data(), tensor.shape().size() * sizeof(std::int64_t));
+    hash.add(tensor.data(), tensor.size_bytes());
   }
-  return inexact;
+  return hash.digest();
 }
 
-}  // namespace
+/// Looks which suffixes of the engine's plan repeat the float pass of one sample.
+class ExactnessCheck {
+ public:
+  ExactnessCheck(Engine& engine, const Feed& feed, int num_threads)
+      : engine_(engine), feed_(feed), num_threads_(num_threads) {}
 
-CutPlan set_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
-                       const CutPlanOptions& options, int num_threads) {
+  /// Suffixes (indices) that differ. Those that repeated it under an earlier plan are believed to
+  /// do so again.
+  std::vector<int> inexact_suffixes() {
+    std::vector<int> unknown;
+    for (int i = 0; i < engine_.num_suffixes(); ++i) {
+      if (exact_.count(part(i)) == 0) unknown.push_back(i);
+    }
+    return differing(unknown);
+  }
+
+  /// Looks at those that were believed, so that the engine knows of all what holds under its plan.
+  void confirm() {
+    std::vector<int> all;
+    for (int i = 0; i < engine_.num_suffixes(); ++i) all.push_back(i);
+    differing(all);
+  }
+
+ private:
+  using Part = std::pair<int, std::vector<graph::TensorId>>;
+
+  Part part(int suffix) const {
+    return {engine_.suffix(suffix).begin, engine_.suffix(suffix).changed};
+  }
+
+  std::vector<int> differing(const std::vector<int>& suffixes) {
+    if (suffixes.empty()) return {};
+    const std::shared_ptr<Sample> sample = engine_.open_sample(feed_);
+    std::vector<char> exact(suffixes.size(), 0);
+    parallel_for(exact.size(), num_threads_, [&](std::size_t i) {
+      exact[i] = engine_.repeats_float_pass(*sample, suffixes[i]) ? 1 : 0;
+    });
+    std::vector<int> different;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (exact[i] != 0) {
+        exact_.insert(part(suffixes[i]));
+      } else {
+        different.push_back(suffixes[i]);
+      }
+    }
+    return different;
+  }
+
+  Engine& engine_;
+  const Feed& feed_;
+  int num_threads_;
+  std::set<Part> exact_;
+};
+
+CutPlan find_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
+                        const CutPlanOptions& options, int num_threads) {
+  ExactnessCheck check(engine, feed, num_threads);
   CutPlanOptions allowed = options;
   CutPlan plan = plan_cuts(engine, states, allowed);
   const double most = kPriceOfExactness * plan.cost_per_sample;
   for (int round = 0;; ++round) {
     engine.set_plan(plan.engine);
-    const std::vector<int> inexact = inexact_suffixes(engine, feed, num_threads);
-    if (inexact.empty() || round == kMaxRounds) return plan;
+    const std::vector<int> inexact = check.inexact_suffixes();
+    if (inexact.empty() || round == kMaxRounds) break;
     const Cuts& cuts = plan.engine.cuts;
     for (const int suffix : inexact) {
       // One that finishes only a part of the network goes with its cut.
@@ -48,9 +100,37 @@ CutPlan set_exact_plan(Engine& engine, const std::vector<State>& states, const F
       allowed.refused.insert(cuts[cut]);
     }
     CutPlan next = plan_cuts(engine, states, allowed);
-    if (next.cost_per_sample > most) return plan;
+    if (next.cost_per_sample > most) break;
     plan = std::move(next);
   }
+  check.confirm();
+  plan.engine.exact_suffixes = engine.exact_suffixes();
+  return plan;
+}
+
+}  // namespace
+
+CutPlan set_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
+                       const CutPlanOptions& options, int num_threads) {
+  std::string sample = digest(feed);
+  std::shared_ptr<const FoundPlan>& found = engine.found_plan();
+  if (found != nullptr && found->states == states && found->options == options &&
+      found->sample == sample) {
+    engine.set_plan(found->plan.engine);
+    engine.count_again(found->num_runs, found->cost);
+    return found->plan;
+  }
+  const std::int64_t runs_before = engine.num_runs();
+  const double cost_before = engine.forward_equivalents();
+  CutPlan plan = find_exact_plan(engine, states, feed, options, num_threads);
+  found = std::make_shared<const FoundPlan>(
+      FoundPlan{.states = states,
+                .options = options,
+                .sample = std::move(sample),
+                .plan = std::move(plan),
+                .num_runs = engine.num_runs() - runs_before,
+                .cost = engine.forward_equivalents() - cost_before});
+  return found->plan;
 }
 
 }  // namespace bitsweep::simulate

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <memory>
 #include <numeric>
-#include <thread>
 #include <utility>
 
+#include "base/usable_cpus.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
 #include "simulate/exact_plan.h"
@@ -244,8 +244,7 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   const PlanScope scope(engine);
   engine.set_memory_limit(static_cast<std::size_t>(memory));
   engine.reset_counters();
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int num_threads = options.num_threads > 0 ? options.num_threads : cores;
+  const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cpus();
   const simulate::CutPlanOptions plan_options{
       .num_samples = samples.size() > 0 ? samples.size() : 16, .memory_bytes = memory};
   const auto set_plan = [&](const Feed& sample) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "allocate/mix/output_change.h"
 #include "allocate/mix/sample_weight.h"
 #include "base/parallel_for.h"
+#include "base/usable_cpus.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
 #include "simulate/exact_plan.h"
@@ -178,9 +178,7 @@ class Measurement {
   }
 
   int num_threads() const {
-    return options_.num_threads > 0
-               ? options_.num_threads
-               : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    return options_.num_threads > 0 ? options_.num_threads : usable_cpus();
   }
 
   void add(std::vector<OutputChange> changes) {
