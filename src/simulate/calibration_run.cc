@@ -117,7 +117,7 @@ void CalibrationRun::finish() {
   for (const int s : engine_.enabled_state()) {
     const Quantizer& q = *engine_.quantizer(s);
     const graph::Site& site = sites[static_cast<std::size_t>(s)];
-    if (q.initialized() || !engine_.touched({s})) continue;
+    if (q.initialized() || !engine_.change_of({s})) continue;
     if (num_samples_ > 0 && !q.has_statistics() && q.num_non_finite() == 0) {
       leave_in_float(s, "was empty in every calibration sample");
       continue;

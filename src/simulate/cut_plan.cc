@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -44,6 +45,7 @@ class Planner {
             static_cast<double>(std::clamp<std::int64_t>(options.num_samples, 1, kSamplesOfPlan))) {
     collect_states(states);
     collect_candidates();
+    count_unread();
   }
 
   CutPlan solve() {
@@ -79,14 +81,15 @@ class Planner {
     std::map<std::pair<int, std::vector<graph::TensorId>>, double> num_states;
     for (std::size_t i = 0; i < states_.size(); ++i) {
       const Cuts& cuts = plan->engine.cuts;
-      const auto to = std::upper_bound(cuts.begin(), cuts.end(), ranges_[i].second);
+      const int position = around(cuts, changes_[i]).second;
+      const auto to = std::lower_bound(cuts.begin(), cuts.end(), position);
       if (to == cuts.end()) continue;
       std::vector<graph::TensorId> sources;
       for (const int s : states_[i]) {
         sources.push_back(engine_.placement().sites[static_cast<std::size_t>(s)].tensor);
       }
       const std::vector<char> affected = engine_.order().affected_by(sources);
-      std::vector<graph::TensorId> changed = engine_.order().live(*to);
+      std::vector<graph::TensorId> changed = engine_.order().live(position);
       std::erase_if(changed,
                     [&](graph::TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
       if (!changed.empty()) num_states[{static_cast<int>(to - cuts.begin()), changed}] += 1.0;
@@ -105,12 +108,13 @@ class Planner {
 
   void collect_states(const std::vector<State>& states) {
     for (const State& state : states) {
-      const auto range = engine_.touched(state);
-      if (!range) continue;
+      const std::optional<Change> change = engine_.change_of(state);
+      if (!change) continue;
       states_.push_back(state);
-      firsts_.push_back(range->first);
-      lasts_.push_back(range->second);
-      ranges_.push_back(*range);
+      changes_.push_back(*change);
+      if (may_be_taken(*change)) continue;
+      firsts_.push_back(change->first);
+      lasts_.push_back(change->last);
     }
     std::sort(firsts_.begin(), firsts_.end());
     std::sort(lasts_.begin(), lasts_.end());
@@ -149,6 +153,31 @@ class Planner {
     add(order.size());
   }
 
+  static bool may_be_taken(const Change& change) { return change.made < change.read; }
+
+  void count_unread() {
+    const std::size_t n = candidates_.size();
+    unread_.assign(n, std::vector<double>(n, 0.0));
+    for (const Change& change : changes_) {
+      if (!may_be_taken(change)) continue;
+      unread_[first_candidate_behind(change.made)][first_candidate_behind(change.read)] += 1.0;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        if (i > 0) unread_[i][j] += unread_[i - 1][j];
+        if (j > 0) unread_[i][j] += unread_[i][j - 1];
+        if (i > 0 && j > 0) unread_[i][j] -= unread_[i - 1][j - 1];
+      }
+    }
+  }
+
+  std::size_t first_candidate_behind(int position) const {
+    const auto behind =
+        std::upper_bound(candidates_.begin(), candidates_.end(), position,
+                         [](int p, const Candidate& candidate) { return p < candidate.position; });
+    return static_cast<std::size_t>(behind - candidates_.begin());
+  }
+
   // Sequences, maps and strings cannot be handed from one session to the next.
   bool can_be_kept(const std::vector<graph::TensorId>& tensors) const {
     return std::none_of(tensors.begin(), tensors.end(), [&](graph::TensorId t) {
@@ -165,17 +194,25 @@ class Planner {
   // Runs of a suffix without a change, per sample.
   double references() const { return kInexactSuffixes + (1.0 - kInexactSuffixes) / samples_; }
 
-  // Cost of all that depends on `from` and `to` being neighbouring cuts.
-  double step(const Candidate& from, const Candidate& to) const {
+  // Cost of all that depends on candidates i and j being neighbouring cuts.
+  double step(std::size_t i, std::size_t j) const {
+    const Candidate& from = candidates_[i];
+    const Candidate& to = candidates_[j];
     const double creation = kSessionCreation / samples_;
     const double span = kSpanOverhead + creation;
     const double starts = count_between(firsts_, from.position, to.position);
     const double ends = count_between(lasts_, from.position, to.position);
     double cost = -span * from.before * starts + (span - 1.0) * to.before * ends;
-    const bool is_cut = to.position < engine_.order().size();
-    if (is_cut && ends > 0)
-      cost += (1.0 - to.before) * (references() + creation) + kBoundary * (ends + 1.0);
-    if (is_cut && ends == 0) cost += kBoundary;
+    // Of the states whose changed tensors a cut may take: those that `from` takes, those that lie
+    // between the two, and those whose tensors are made there (`to` or a later cut takes the rest).
+    const double taken = unread_[i][j] - unread_[i][i];
+    const double spanned = unread_.back()[j] - unread_[i][j];
+    const double made = unread_[j].back() - unread_[i].back();
+    cost += taken * (1.0 - from.before + kBoundary);
+    cost += spanned * (1.0 - span * from.before + (span - 1.0) * to.before);
+    if (to.position == engine_.order().size()) return cost;
+    cost += kBoundary * (ends + spanned + 1.0);
+    if (ends + made > 0) cost += (1.0 - to.before) * (references() + creation);
     return cost;
   }
 
@@ -186,7 +223,7 @@ class Planner {
     cost[0] = 0.0;
     for (std::size_t j = 1; j < n; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
-        const double c = cost[i] + step(candidates_[i], candidates_[j]);
+        const double c = cost[i] + step(i, j);
         if (c < cost[j]) {
           cost[j] = c;
           previous[j] = i;
@@ -201,17 +238,19 @@ class Planner {
     plan.cost_per_sample = 1.0;
     for (const int cut : plan.engine.cuts)
       plan.cost_per_sample += references() * (1.0 - engine_.cost(0, cut));
-    for (const auto& [first, last] : ranges_) {
-      const auto [a, b] = cuts_around(plan.engine.cuts, first, last);
+    for (const Change& change : changes_) {
+      const auto [a, b] = around(plan.engine.cuts, change);
       plan.cost_per_sample +=
           engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
     }
     return plan;
   }
 
-  std::pair<int, int> cuts_around(const Cuts& cuts, int first, int last) const {
-    const auto from = std::upper_bound(cuts.begin(), cuts.end(), first);
-    const auto to = std::upper_bound(cuts.begin(), cuts.end(), last);
+  // The span: empty where a cut takes what is changed.
+  std::pair<int, int> around(const Cuts& cuts, const Change& change) const {
+    if (const std::optional<int> cut = change.taken_at(cuts)) return {*cut, *cut};
+    const auto from = std::upper_bound(cuts.begin(), cuts.end(), change.first);
+    const auto to = std::upper_bound(cuts.begin(), cuts.end(), change.last);
     return {from == cuts.begin() ? 0 : *(from - 1),
             to == cuts.end() ? engine_.order().size() : *to};
   }
@@ -227,9 +266,9 @@ class Planner {
     for (const int cut : plan.cuts) bytes += weights_behind(cut) + kSession;
     for (const auto& [cut, changed] : plan.partial_suffixes)
       bytes += weights_behind(plan.cuts[static_cast<std::size_t>(cut)]) + kSession;
-    for (const auto& [first, last] : ranges_) {
-      const auto [a, b] = cuts_around(plan.cuts, first, last);
-      bytes += weights_behind(a) - weights_behind(b) + kSession;
+    for (const Change& change : changes_) {
+      const auto [a, b] = around(plan.cuts, change);
+      if (a < b) bytes += weights_behind(a) - weights_behind(b) + kSession;
     }
     return bytes;
   }
@@ -253,10 +292,14 @@ class Planner {
 
   const Engine& engine_;
   CutPlanOptions options_;
-  std::vector<State> states_;                // those that change something
-  std::vector<int> lasts_;                   // sorted
-  std::vector<std::pair<int, int>> ranges_;  // of states_
-  std::vector<int> firsts_;                  // sorted
+  std::vector<State> states_;    // those that change something
+  std::vector<Change> changes_;  // of states_
+  // Sorted, of the states that no cut can take.
+  std::vector<int> firsts_;
+  std::vector<int> lasts_;
+  // By two candidates: of the other states, those whose tensors are made in front of the first one
+  // and read in front of the second.
+  std::vector<std::vector<double>> unread_;
   std::vector<Candidate> candidates_;
   std::vector<double> bytes_behind_;  // by position: weights of a suffix that are its own
   double shareable_bytes_ = 0.0;      // of the weights that all sessions share

@@ -30,6 +30,7 @@ struct CutPlan {
 ///   cost(state) = span * (W(b) - W(a)) + (1 - W(b)),   and per used cut a float suffix as
 ///   reference, which most samples can do without,
 ///
+/// and only 1 - W(cut) where a cut takes what the state changes as it is (Change::taken_at),
 /// plus the creation of the sessions spread over the samples. Where the sessions of all states do
 /// not fit into the memory at the same time, a block of samples runs in step, state by state, so
 /// that few sessions are held; they are made anew for the next block, and their creation is spread

@@ -177,28 +177,42 @@ bool Engine::is_static_site(int site) const {
   return graph_.tensor(placement_.sites[static_cast<std::size_t>(site)].tensor).is_static;
 }
 
+std::optional<int> Change::taken_at(const Cuts& cuts) const {
+  const auto behind = std::upper_bound(cuts.begin(), cuts.end(), read);
+  if (behind == cuts.begin() || *(behind - 1) <= made) return std::nullopt;
+  return *(behind - 1);
+}
+
 // A site acts where its tensor is made; behind the first cut that a graph input is read; in every
 // reader of a constant.
-std::optional<std::pair<int, int>> Engine::touched(const State& state) const {
-  std::optional<std::pair<int, int>> range;
-  const auto extend = [&](int first, int last) {
-    range = range ? std::pair{std::min(range->first, first), std::max(range->second, last)}
-                  : std::pair{first, last};
+std::optional<Change> Engine::change_of(const State& state) const {
+  std::optional<Change> change;
+  const auto extend = [&](const Change& site) {
+    if (!change) {
+      change = site;
+      return;
+    }
+    change->first = std::min(change->first, site.first);
+    change->last = std::max(change->last, site.last);
+    change->made = std::max(change->made, site.made);
+    change->read = std::min(change->read, site.read);
   };
   for (const int s : state) {
     const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
-    const bool read = order_.first_read(t) >= 0;
-    if (!read && !graph_.tensor(t).is_output) continue;  // dead
-    if (order_.produced_at(t) >= 0) {
-      extend(order_.produced_at(t), order_.produced_at(t));
+    const bool is_read = order_.first_read(t) >= 0;
+    if (!is_read && !graph_.tensor(t).is_output) continue;  // dead
+    const int read = is_read ? order_.first_read(t) : order_.size() - 1;
+    const int made = order_.produced_at(t);
+    if (made >= 0) {
+      extend({.first = made, .last = made, .made = made, .read = read});
     } else if (order_.is_dynamic(t)) {
-      const int first = read ? order_.first_read(t) : 0;
-      extend(first, first);
-    } else if (read) {
-      extend(order_.first_read(t), order_.last_read(t));
+      const int first = is_read ? read : 0;
+      extend({.first = first, .last = first, .made = 0, .read = read});
+    } else if (is_read) {
+      extend({.first = read, .last = order_.last_read(t), .made = order_.size(), .read = read});
     }
   }
-  return range;
+  return change;
 }
 
 double Engine::cost(int begin, int end) const {
@@ -209,10 +223,14 @@ double Engine::cost(int begin, int end) const {
 }
 
 Engine::Span Engine::span_of(const State& state, int* last_cut) const {
-  const auto range = touched(state);
+  const std::optional<Change> change = change_of(state);
+  if (const std::optional<int> cut = change ? change->taken_at(cuts_) : std::nullopt) {
+    *last_cut = static_cast<int>(std::find(cuts_.begin(), cuts_.end(), *cut) - cuts_.begin());
+    return {*cut, *cut};
+  }
   const int num_cuts = static_cast<int>(cuts_.size());
-  const int first = range ? range->first : order_.size();
-  const int last = range ? range->second : order_.size();
+  const int first = change ? change->first : order_.size();
+  const int last = change ? change->last : order_.size();
   // The last cut at or before the first change, the first cut behind the last change.
   const auto from = std::upper_bound(cuts_.begin(), cuts_.end(), first);
   const auto to = std::upper_bound(cuts_.begin(), cuts_.end(), last);

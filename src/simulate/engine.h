@@ -27,6 +27,20 @@ using State = std::vector<int>;
 /// reused.
 using Cuts = std::vector<int>;
 
+/// Where a state changes the network.
+struct Change {
+  int first = 0;  ///< positions of the first and the last change
+  int last = 0;
+  /// Where all that is quantized are tensors of the float pass that nobody reads before `read`:
+  /// they exist from `made` on, and a cut behind it and not behind `read` takes them quantized, so
+  /// that nothing in front of the cut has to run. Otherwise no position is in between.
+  int made = 0;
+  int read = 0;
+
+  /// The cut (of ascending ones) that takes the changed tensors as they are.
+  std::optional<int> taken_at(const Cuts& cuts) const;
+};
+
 /// A float end of the network: all that lies behind a cut, or only what some tensors at the cut
 /// reach (the other branches of a branchy network keep the values of the float pass).
 struct Suffix {
@@ -148,9 +162,8 @@ class Engine {
   double cost(int begin, int end) const;
   /// Estimated time of a float pass, as far as shapes are known.
   double float_pass_ns() const { return float_pass_ns_; }
-  /// Positions [first, last] where the state changes something; nullopt when nothing that it
-  /// changes is ever read.
-  std::optional<std::pair<int, int>> touched(const State& state) const;
+  /// nullopt when nothing that the state changes is ever read.
+  std::optional<Change> change_of(const State& state) const;
 
   /// Applies to the samples opened afterwards.
   void set_plan(const EnginePlan& plan);
@@ -191,9 +204,11 @@ class Engine {
   double forward_equivalents() const;
 
  private:
+  /// Empty where a state changes nothing but tensors that a cut takes.
   struct Span {
     int begin = 0;
     int end = 0;
+    bool empty() const { return begin == end; }
   };
   /// A session of a part of the network with the tensors it was built for.
   struct PartSession {
@@ -240,6 +255,8 @@ class Engine {
                            const std::vector<graph::TensorId>& outputs, int threads,
                            Optimization optimization, Purpose purpose = Purpose::kEvaluate);
   /// Runs the state's span on a sample: the values behind it that the state may have changed.
+  /// Of a state that changes nothing but them.
+  Boundary quantize_boundary(const State& state, const Sample& sample) const;
   Boundary run_state_span(const State& state, Span span, const Sample& sample);
   std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs,
                        int threads) const;

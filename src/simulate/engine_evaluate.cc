@@ -185,6 +185,19 @@ bool Engine::repeats_float_pass(Sample& sample, int suffix) {
   return sample.references_[static_cast<std::size_t>(suffix)]->is_float_pass;
 }
 
+Engine::Boundary Engine::quantize_boundary(const State& state, const Sample& sample) const {
+  Boundary boundary;
+  for (const int s : state) {
+    const TensorId t = placement_.sites[static_cast<std::size_t>(s)].tensor;
+    const auto value = sample.values_.find(t);
+    if (value == sample.values_.end()) continue;  // dead
+    Tensor quantized = quantizer(s)->fake_quant(value->second);
+    boundary.changed = boundary.changed || !quantized.equal_bits(value->second);
+    boundary.values.emplace(t, std::move(quantized));
+  }
+  return boundary;
+}
+
 Engine::Boundary Engine::run_state_span(const State& state, Span span, const Sample& sample) {
   // What leaves the span changed: made, or quantized for a graph input, in it, and needed behind.
   const auto quantized_here = [&](TensorId t) {
@@ -215,9 +228,11 @@ Engine::Boundary Engine::run_state_span(const State& state, Span span, const Sam
 }
 
 std::vector<Tensor> Engine::evaluate_outputs(const State& state, const Sample& sample) {
-  if (!touched(state)) return sample.outputs_;
+  if (!change_of(state)) return sample.outputs_;
   int cut = 0;
-  const Boundary boundary = run_state_span(state, span_of(state, &cut), sample);
+  const Span span = span_of(state, &cut);
+  const Boundary boundary =
+      span.empty() ? quantize_boundary(state, sample) : run_state_span(state, span, sample);
   if (!boundary.changed) return sample.outputs_;
   const int suffix = suffix_of(state);
   if (suffix == num_suffixes()) return in_output_order(boundary.values, sample.outputs_);

@@ -158,7 +158,7 @@ void StateRunner::plan_tasks(Job* job) {
     ensure_plan(job->source.feed);
     // Just before the first state that needs it: its session is then used again soon.
     const int suffix = engine_.suffix_of(states_[s]);
-    if (engine_.touched(states_[s]) && suffix < engine_.num_suffixes() &&
+    if (engine_.change_of(states_[s]) && suffix < engine_.num_suffixes() &&
         suffixes.insert(suffix).second)
       job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
     job->tasks.push_back({Task::Kind::kState, s});
@@ -313,8 +313,8 @@ void StateRunner::run_round(const std::vector<std::size_t>& active, int num_thre
   // Early changes cost most: starting with them keeps the workers' ends together.
   order_ = active;
   const auto start = [&](std::size_t s) {
-    const auto range = engine_.touched(states_[s]);
-    return range ? range->first : engine_.order().size();
+    const auto change = engine_.change_of(states_[s]);
+    return change ? change->first : engine_.order().size();
   };
   std::stable_sort(order_.begin(), order_.end(),
                    [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
