@@ -29,7 +29,7 @@ def measure(
 ) -> dict[str, float]:
     """Milliseconds per sample of the float model, and what each side costs in float runs."""
     cpus = sorted(os.sched_getaffinity(0))[: args.threads]
-    inputs = worker_inputs(name, folder, args)
+    inputs = worker_inputs(name, folder, args, args.samples)
     own = Path(sys.executable)
     threads = {"intra_op_num_threads": args.threads}
     sides = {}
@@ -80,7 +80,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     args.work.mkdir(parents=True, exist_ok=True)
-    folders = {name: model_folder(name, args) for name in args.names}
+    folders = {name: model_folder(name, args, args.samples) for name in args.names}
     peer_python = peer_environment.ensure(args.peer_venv)
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load_average']:.2f}")

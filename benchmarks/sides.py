@@ -15,6 +15,10 @@ import networks
 PEER = "aimet_onnx"
 
 
+class SideError(SystemExit):
+    """The package failed at a request; says where its last words are."""
+
+
 class Side:
     """A package in its worker process."""
 
@@ -45,25 +49,32 @@ class Side:
             pass  # the worker died; the message below says where its last words are
         if not answer:
             lines = self.log.read_text().strip().splitlines() or ["no message"]
-            raise SystemExit(
+            raise SideError(
                 f"{self.package} failed at {action!r}: {lines[-1]}; all of it is in {self.log}"
             )
         reply: dict[str, Any] = json.loads(answer)
         return reply
 
     def close(self) -> None:
-        self._process.communicate('{"do": "quit"}\n')
+        """May be called again, and after a failure."""
+        if self._process.poll() is None:
+            self._process.communicate('{"do": "quit"}\n')
 
 
 def worker_inputs(
-    name: str, folder: Path, args: argparse.Namespace, *, opaque_metric: bool = False
+    name: str,
+    folder: Path,
+    args: argparse.Namespace,
+    samples: int,
+    *,
+    opaque_metric: bool = False,
 ) -> dict[str, Any]:
     """What both sides of a comparison are given: the same folded model, samples and number of threads."""
     return {
         "model": str(args.work / f"{name}.folded.onnx"),
         "data": str(folder / "eval.npz"),
         "calibration": str(folder / "calib.npz"),
-        "samples": args.samples,
+        "samples": samples,
         "calibration_samples": args.calibration_samples,
         "threads": args.threads,
         "opaque_metric": opaque_metric,
@@ -87,11 +98,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def model_folder(name: str, args: argparse.Namespace) -> Path:
+def model_folder(name: str, args: argparse.Namespace, samples: int) -> Path:
     folder: Path
     if name in networks.BUILDERS:
         folder = args.work / name
-        networks.write(name, folder, max(args.samples, args.calibration_samples))
+        networks.write(name, folder, max(samples, args.calibration_samples))
         return folder
     if args.models is None or not (args.models / name / "model.onnx").exists():
         known = ", ".join(networks.BUILDERS)

@@ -5,7 +5,7 @@
 Both packages are driven by the same lines, since they share their names; so import, model building and calibration
 happen once, outside of what is timed. Anything else that a package prints goes to stderr.
 
-Requests: {"do": "hello" | "fold" | "prepare" | "metric" | "sweep" | "float" | "simulated" | "quit", ...arguments}; see `Worker`.
+Requests: {"do": "hello" | "fold" | "prepare" | "keep" | "metric" | "sweep" | "float" | "simulated" | "quit", ...arguments}; see `Worker`.
 """
 
 from __future__ import annotations
@@ -108,15 +108,22 @@ class Worker:
             float_model, config_file="default", session_options_kwargs=sim_session_options
         )
         self._sim.compute_encodings(calibration_feeds)
-        evaluate = self._utils.make_psnr_eval_fn(self._float_session, self._feeds, None)
-        function = (lambda session: evaluate(session)) if opaque_metric else evaluate
-        self._metric = self._analysis.SensitivityMetric("PSNR", function, higher_is_worse=False)
+        self._opaque_metric = opaque_metric
+        self.keep(samples)
         encodings = {
             name: [(cell.delta, cell.offset) for cell in quantizer.get_encodings()]
             for name, quantizer in self._sim.qc_quantize_op_dict.items()
             if quantizer.enabled
         }
         return {"seconds": time.perf_counter() - start, "encodings": encodings}
+
+    def keep(self, samples: int) -> dict[str, Any]:
+        """Scores with the first `samples` samples from now on."""
+        self._feeds = self._feeds[:samples]
+        evaluate = self._utils.make_psnr_eval_fn(self._float_session, self._feeds, None)
+        function = (lambda session: evaluate(session)) if self._opaque_metric else evaluate
+        self._metric = self._analysis.SensitivityMetric("PSNR", function, higher_is_worse=False)
+        return {}
 
     def sweep(self) -> dict[str, Any]:
         start = time.perf_counter()
@@ -169,6 +176,7 @@ def main() -> None:
         "hello": worker.hello,
         "fold": worker.fold,
         "prepare": worker.prepare,
+        "keep": worker.keep,
         "metric": worker.metric,
         "sweep": worker.sweep,
         "float": worker.float_pass,
