@@ -93,6 +93,33 @@ TEST(Engine, AnExactPlanCutsOnlyWhereTheFloatPassIsRepeated) {
   }
 }
 
+TEST(Engine, ATensorThatACutTakesIsQuantizedWithoutRunningWhatMakesIt) {
+  constexpr float kTolerance = 1e-4F;
+  const Model model = residual_net(16);
+  Engine engine(model, {});
+  const Feed feed = samples(model, 1)[0];
+  engine.observe_shapes(feed);
+  const graph::TensorId at_cut = engine.graph().find("o0");
+  State state;
+  for (int s = 0; s < static_cast<int>(engine.placement().sites.size()); ++s) {
+    if (engine.placement().sites[static_cast<std::size_t>(s)].tensor == at_cut) state.push_back(s);
+  }
+  ASSERT_EQ(state.size(), 1U);
+  engine.quantizer(state[0])->load_encoding({.format = Format::integer(8),
+                                             .granularity = {},
+                                             .grid = {},
+                                             .cells = {make_encoding(0.0, 2.0, {.bitwidth = 8})}});
+  engine.set_plan({.cuts = {engine.order().produced_at(at_cut) + 1}});
+  const std::shared_ptr<Sample> sample = engine.open_sample(feed);
+  engine.reset_counters();
+  const std::vector<Tensor> outputs = engine.evaluate_outputs(state, *sample);
+  EXPECT_EQ(engine.num_runs(), 1);  // of the suffix
+  EXPECT_FALSE(outputs[0].equal_bits(sample->outputs()[0]));
+  const std::vector<Tensor> whole = engine.run(state, feed);
+  for (std::size_t i = 0; i < whole[0].floats().size(); ++i)
+    EXPECT_NEAR(outputs[0].floats()[i], whole[0].floats()[i], kTolerance);
+}
+
 TEST(Engine, APlanIsFoundOnceForTheSameStatesAndSample) {
   const Model model = residual_net(16);
   Engine engine(model, {});
