@@ -86,6 +86,59 @@ TEST(BitOperations, OperandsInNoGroupAreFloat32) {
                    kConvMacs * kBatch * 64 + kMatMulMacs * 8 * 32 * std::sqrt(1.5));
 }
 
+/// The bit operations of a model of one operator.
+double total_of(const Model& model, const Candidate& candidate,
+                BitOpsCounting counting = BitOpsCounting::kEveryProduct) {
+  const Simulation sim(model);
+  const std::vector<QuantizerGroup> groups = quantizer_groups(sim);
+  return BitOperations(sim, groups, counting)
+      .total(std::vector<Candidate>(groups.size(), candidate), candidate);
+}
+
+TEST(BitOperations, EveryPixelOfAConvTransposeMeetsAllWeightsOfItsChannel) {
+  // 6 channels of 5x5 pixels, each of which adds to 3x3 places of 4 channels: stride and padding
+  // move those places and change nothing else.
+  constexpr double kMacs = 6 * 5 * 5 * 4 * 3 * 3;
+  for (const char* node : {"y = ConvTranspose(x, w)", "y = ConvTranspose(x, w) {strides: [2, 2]}",
+                           "y = ConvTranspose(x, w) {strides: [2, 2], pads: [1, 1, 1, 1]}"}) {
+    ModelBuilder m;
+    m.input("x", {1, 6, 5, 5}).random("w", {6, 4, 3, 3}, 1).node(node).output("y");
+    EXPECT_DOUBLE_EQ(total_of(m.model(), kA16W8), kMacs * 16 * 8) << node;
+    EXPECT_DOUBLE_EQ(total_of(m.model(), kA8W8), kMacs * 8 * 8) << node;
+  }
+  // Two groups: a pixel meets the 2 output channels of its own.
+  ModelBuilder grouped;
+  grouped.input("x", {1, 6, 5, 5}).random("w", {6, 2, 3, 3}, 1);
+  grouped.node("y = ConvTranspose(x, w) {group: 2}").output("y");
+  EXPECT_DOUBLE_EQ(total_of(grouped.model(), kA16W8), kMacs / 2 * 16 * 8);
+}
+
+TEST(BitOperations, RecurrentLayersMultiplyInEveryStepWithBothOfTheirWeights) {
+  // 7 steps of a batch of 2; each gate of 5 units reads 3 inputs and 5 states. W and R take the
+  // bits of weights, what they meet those of activations.
+  constexpr double kGate = 7 * 2 * 5 * (3 + 5);
+  const auto layer = [](const std::string& op, std::int64_t gates, std::int64_t ways) {
+    ModelBuilder m;
+    m.input("x", {7, 2, 3}).random("w", {ways, gates * 5, 3}, 1);
+    m.random("r", {ways, gates * 5, 5}, 2);
+    m.node("y = " + op + "(x, w, r) {hidden_size: 5" +
+           (ways == 2 ? ", direction: \"bidirectional\"}" : "}"));
+    return m.output("y").model();
+  };
+  EXPECT_DOUBLE_EQ(total_of(layer("RNN", 1, 1), kA16W8), kGate * 16 * 8);
+  EXPECT_DOUBLE_EQ(total_of(layer("GRU", 3, 1), kA16W8), 3 * kGate * 16 * 8);
+  EXPECT_DOUBLE_EQ(total_of(layer("LSTM", 4, 1), kA16W8), 4 * kGate * 16 * 8);
+  EXPECT_DOUBLE_EQ(total_of(layer("LSTM", 4, 1), kA8W8), 4 * kGate * 8 * 8);
+  EXPECT_DOUBLE_EQ(total_of(layer("LSTM", 4, 2), kA16W8), 2 * 4 * kGate * 16 * 8);
+}
+
+TEST(BitOperations, TheReferenceCountsNeitherRecurrentLayersNorConvTranspose) {
+  ModelBuilder m;
+  m.input("x", {1, 6, 5, 5}).random("w", {6, 4, 3, 3}, 1);
+  m.node("y = ConvTranspose(x, w)").output("y");
+  EXPECT_EQ(total_of(m.model(), kA16W8, BitOpsCounting::kReference), 0.0);
+}
+
 TEST(BitOperations, ReductionIsTheDifferenceOfTheTotals) {
   const Fixture f;
   for (const BitOpsCounting counting :
