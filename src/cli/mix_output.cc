@@ -58,15 +58,16 @@ std::string json(const MixResult& result) {
 
 void write_mix(const fs::path& folder, const Simulation& simulation, const MixResult& result,
                const std::string& cost, const std::vector<MixTarget>& targets) {
-  if (!result.frontier.empty()) {
-    write_text_file(folder / "frontier.csv", csv(result));
-    write_text_file(folder / "frontier.json", json(result));
-    write_frontier_page(frontier_page(simulation, result, cost, targets), folder / "frontier.html");
+  // The choice first, the large page last: a disk that is full shall cost the least.
+  if (result.chosen) {
+    write_text_file(folder / "policy.json", mix_policy_json(simulation, result));
+    to_onnx_qdq(simulation).save(folder / "model.qdq.onnx");
+    export_simulation(simulation, folder, "model", {.encodings = {}, .model = false});
   }
-  if (!result.chosen) return;
-  write_text_file(folder / "policy.json", mix_policy_json(simulation, result));
-  to_onnx_qdq(simulation).save(folder / "model.qdq.onnx");
-  export_simulation(simulation, folder, "model", {.encodings = {}, .model = false});
+  if (result.frontier.empty()) return;
+  write_text_file(folder / "frontier.csv", csv(result));
+  write_text_file(folder / "frontier.json", json(result));
+  write_frontier_page(frontier_page(simulation, result, cost, targets), folder / "frontier.html");
 }
 
 std::string mix_text(const MixResult& result, const std::string& cost) {
