@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 Feed = dict[str, np.ndarray]
 
@@ -17,23 +17,30 @@ Feed = dict[str, np.ndarray]
 class Network:
     model: onnx.ModelProto
     input_shapes: dict[str, tuple[int, ...]]
+    own_feeds: Callable[[int, int], list[Feed]] | None = None  # of other shapes
 
     def feeds(self, count: int, seed: int) -> list[Feed]:
+        if self.own_feeds is not None:
+            return self.own_feeds(count, seed)
         random = np.random.default_rng(seed)
+        types = {value.name: value.type.tensor_type.elem_type for value in self.model.graph.input}
         return [
             {
-                name: random.standard_normal(shape).astype(np.float32)
+                name: random.standard_normal(shape).astype(
+                    helper.tensor_dtype_to_np_dtype(types[name])
+                )
                 for name, shape in self.input_shapes.items()
             }
             for _ in range(count)
         ]
 
 
-class _Graph:
+class Graph:
     """Collects nodes and weights; every method returns the name of the tensor it makes."""
 
-    def __init__(self, seed: int, **inputs: tuple[int, ...]) -> None:
+    def __init__(self, seed: int, dtype: type = np.float32, **inputs: tuple[int, ...]) -> None:
         self.random = np.random.default_rng(seed)
+        self.dtype = np.dtype(dtype)
         self.inputs = inputs
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
@@ -50,7 +57,10 @@ class _Graph:
 
     def constant(self, value: Any) -> str:
         name = f"w{len(self.initializers)}"
-        self.initializers.append(numpy_helper.from_array(np.asarray(value), name))
+        array = np.asarray(value)
+        if array.dtype == np.float32:
+            array = array.astype(self.dtype)
+        self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
     def weight(self, *shape: int, scale: float | None = None) -> str:
@@ -99,24 +109,41 @@ class _Graph:
     def pooled(self, x: str) -> str:
         return self.op("Flatten", self.op("GlobalAveragePool", x), axis=1)
 
-    def network(self, *outputs: str) -> Network:
+    def network(
+        self,
+        *outputs: str,
+        functions: Sequence[onnx.FunctionProto] = (),
+        open_axes: dict[str, dict[int, str]] | None = None,
+    ) -> Network:
+        """The batch is always open; `open_axes`: further ones, by input."""
+        element = helper.np_dtype_to_tensor_dtype(self.dtype)
+        opened = open_axes or {}
         graph = helper.make_graph(
             self.nodes,
             "small",
             [
-                helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", *shape[1:]])
+                helper.make_tensor_value_info(
+                    name,
+                    element,
+                    [({0: "batch"} | opened.get(name, {})).get(i, n) for i, n in enumerate(shape)],
+                )
                 for name, shape in self.inputs.items()
             ],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+            [helper.make_tensor_value_info(name, element, None) for name in outputs],
             self.initializers,
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        opsets = [helper.make_opsetid("", 17)] + [
+            helper.make_opsetid(f.domain, 1) for f in functions
+        ]
+        model = helper.make_model(
+            graph, opset_imports=opsets, functions=list(functions), ir_version=8
+        )
         # Fills in the shapes of the outputs.
         return Network(onnx.shape_inference.infer_shapes(model, strict_mode=True), self.inputs)
 
 
 def plain_cnn() -> Network:
-    g = _Graph(1, image=(1, 3, 16, 16))
+    g = Graph(1, image=(1, 3, 16, 16))
     x = g.op("Relu", g.batch_norm(g.conv("image", 3, 8), 8))
     x = g.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
     x = g.op("Relu", g.conv(x, 8, 16))
@@ -127,7 +154,7 @@ def plain_cnn() -> Network:
 
 def depthwise() -> Network:
     """Inverted residuals with batch norms left in."""
-    g = _Graph(2, image=(1, 3, 16, 16))
+    g = Graph(2, image=(1, 3, 16, 16))
     x = g.relu6(g.batch_norm(g.conv("image", 3, 8, stride=2), 8))
     for _ in range(3):
         y = g.relu6(g.batch_norm(g.conv(x, 8, 24, kernel=1), 24))
@@ -137,7 +164,7 @@ def depthwise() -> Network:
 
 
 def residual() -> Network:
-    g = _Graph(3, image=(1, 3, 16, 16))
+    g = Graph(3, image=(1, 3, 16, 16))
     x = g.op("Relu", g.conv("image", 3, 8))
     channels = 8
     for outputs, stride in ((8, 1), (16, 2), (16, 1)):
@@ -153,7 +180,7 @@ def residual() -> Network:
 def transformer() -> Network:
     """Two encoder blocks: attention with four heads, GELU by Erf, LayerNormalization after each sum."""
     width, heads, tokens = 32, 4, 12
-    g = _Graph(4, embedding=(1, tokens, width))
+    g = Graph(4, embedding=(1, tokens, width))
     x = g.layer_norm("embedding", width)
     split = g.constant(np.array([0, 0, heads, width // heads], np.int64))
     merged = g.constant(np.array([0, 0, width], np.int64))
@@ -181,7 +208,7 @@ def transformer() -> Network:
 
 def inception() -> Network:
     """Two blocks of four branches each, joined by Concat."""
-    g = _Graph(5, image=(1, 3, 16, 16))
+    g = Graph(5, image=(1, 3, 16, 16))
     x, channels = g.op("Relu", g.conv("image", 3, 8)), 8
     for _ in range(2):
         one = g.op("Relu", g.conv(x, channels, 8, kernel=1))
@@ -195,7 +222,7 @@ def inception() -> Network:
 
 def u_net() -> Network:
     """Skips that span the whole network, up by ConvTranspose and by Resize; the output is an image."""
-    g = _Graph(6, image=(1, 2, 16, 16))
+    g = Graph(6, image=(1, 2, 16, 16))
     top = g.op("Relu", g.conv("image", 2, 6))
     middle = g.op("Relu", g.conv(g.op("MaxPool", top, kernel_shape=[2, 2], strides=[2, 2]), 6, 8))
     x = g.op("Relu", g.conv(g.op("MaxPool", middle, kernel_shape=[2, 2], strides=[2, 2]), 8, 12))
@@ -216,7 +243,7 @@ def u_net() -> Network:
 
 def multi_input() -> Network:
     """A picture and a vector meet half-way; the vector enters a second time behind that."""
-    g = _Graph(7, image=(1, 3, 12, 12), context=(1, 6))
+    g = Graph(7, image=(1, 3, 12, 12), context=(1, 6))
     x = g.pooled(g.op("Relu", g.conv(g.op("Relu", g.conv("image", 3, 8)), 8, 8)))
     c = g.op("Relu", g.dense("context", 6, 8))
     x = g.op("Relu", g.dense(g.op("Concat", x, c, axis=1), 16, 8))
@@ -226,7 +253,7 @@ def multi_input() -> Network:
 
 def multi_output() -> Network:
     """Heads at different depths, of different shapes; the first output is read on inside the network."""
-    g = _Graph(8, image=(1, 3, 12, 12))
+    g = Graph(8, image=(1, 3, 12, 12))
     x = g.op("Relu", g.conv("image", 3, 8))
     early = g.dense(g.pooled(x), 8, 4)
     x = g.op("Relu", g.conv(x, 8, 8))
@@ -239,7 +266,7 @@ def multi_output() -> Network:
 def recurrent() -> Network:
     """A convolution over time, then LSTM and GRU; sequence first."""
     steps, width, hidden = 9, 6, 8
-    g = _Graph(9, signal=(1, width, steps))
+    g = Graph(9, signal=(1, width, steps))
     weight = g.weight(hidden, width, 3)
     x = g.op(
         "Relu",
@@ -258,7 +285,7 @@ def recurrent() -> Network:
 
 def dense_connections() -> Network:
     """Every layer reads all layers before it: hardly a tensor cuts the graph alone."""
-    g = _Graph(10, image=(1, 4, 12, 12))
+    g = Graph(10, image=(1, 4, 12, 12))
     features = [g.op("Relu", g.conv("image", 4, 6))]
     for layer in range(1, 5):
         joined = g.op("Concat", *features, axis=1) if layer > 1 else features[0]

@@ -6,7 +6,6 @@ whole simulated model), and the long way round by stock ONNX Runtime (full_run.p
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +15,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import full_run
-import small_networks
+from networks import BUILDERS, Case, differences, scores
 
-from bitsweep import _core
 from bitsweep.analysis import SensitivityMetric, analyze_per_quantizer_sensitivity
 from bitsweep.quantsim import QuantizationSimModel
 from bitsweep.utils import make_psnr_eval_fn
 
-MEANINGFUL_BELOW_DB = 80.0
-REUSE_TOLERANCE_DB = 1e-3
-# Outputs carry the rounding noise of float32, half a unit in the last place of their range, whatever runs them. Beside
-# the noise of a quantizer that scores 75 dB this moves the score by 0.003 dB: three orders of the same additions (with
-# reuse, without, stock operators) differ by that much from one another.
-FLOAT_NOISE = 2.0**-24
 # A value that lies on a rounding border falls on either side of it, depending on the order of additions. One of 4,608
 # did in these networks, at 73.49999 and 73.50005 steps; it moved a score of 61.8 dB by 0.05 dB.
 FLIP_TOLERANCE_DB = 0.1
@@ -36,62 +28,13 @@ MOST_FLIPS = 0.05  # of all quantizers
 # The mean of four grid values lies right on a border once in four times, and the last bit of the sum decides: behind an
 # average pool that shares the grid of its input, the order of additions moves the score itself.
 AVERAGE_TOLERANCE_DB = 2.0
-
-NUM_SAMPLES = 3
-
-
-@dataclass
-class Case:
-    model: onnx.ModelProto
-    feeds: list
-    sim: QuantizationSimModel
-
-    def sweep(self, **options):
-        groups = _core.group_by_quantizer(self.sim.native)
-        return _core.sweep(
-            self.sim.native, self.feeds, groups, [_core.MetricChoice("psnr")], **options
-        )
+# What full_run.py cannot write down: quantizers inside functions, half arithmetic, samples that do not stack.
+BEYOND_FULL_RUN = {"functions", "half", "own_dimensions"}
 
 
-@pytest.fixture(scope="module", params=small_networks.BUILDERS)
+@pytest.fixture(scope="module", params=BUILDERS)
 def case(request):
-    network = small_networks.BUILDERS[request.param]()
-    sim = QuantizationSimModel(network.model)
-    sim.compute_encodings(network.feeds(4, seed=2))
-    return Case(network.model, network.feeds(NUM_SAMPLES, seed=1), sim)
-
-
-def scores(result):
-    return {score.name: score.score for score in result.scores}
-
-
-def tolerance_db(score):
-    """Largest effect of float noise on a score, at least REUSE_TOLERANCE_DB."""
-    relative = FLOAT_NOISE * 10.0 ** (score / 20.0)
-    return max(REUSE_TOLERANCE_DB, 20.0 * np.log10(1.0 + relative))
-
-
-def differences(one, other):
-    """Score difference of every quantizer that does visible harm, in units of what is allowed."""
-    assert one.keys() == other.keys()
-    result = {
-        name: abs(one[name] - other[name]) / tolerance_db(other[name])
-        for name in one
-        if other[name] < MEANINGFUL_BELOW_DB
-    }
-    assert result, "no quantizer of this network does any harm: the test proves nothing"
-    return result
-
-
-def assert_reuse_is_exact(reused, full):
-    excess = differences(reused, full)
-    worst = max(excess, key=excess.get)
-    assert excess[worst] <= 1.0, f"{worst}: {reused[worst]} dB, {full[worst]} dB without reuse"
-    ranking = [name for name in reused if name in excess]
-    expected = [name for name in full if name in excess]
-    for name, other in zip(ranking, expected, strict=True):
-        # Scores that are equal in all but float noise may change places.
-        assert abs(full[name] - full[other]) <= tolerance_db(full[name]), f"{name}, not {other}"
+    return Case.of(BUILDERS[request.param]())
 
 
 def assert_same_up_to_flips(measured, expected, averages):
@@ -106,7 +49,7 @@ def assert_same_up_to_flips(measured, expected, averages):
 
 
 def test_reuse_does_not_change_scores_or_ranking(case):
-    assert_reuse_is_exact(scores(case.sweep()), scores(case.sweep(reuse=False)))
+    case.assert_equal_up_to_float_noise(case.sweep(), case.sweep(reuse=False))
 
 
 def test_reuse_saves_work(case):
@@ -124,6 +67,7 @@ def grid(quantizer):
     )
 
 
+@pytest.mark.parametrize("case", sorted(BUILDERS.keys() - BEYOND_FULL_RUN), indirect=True)
 @pytest.mark.parametrize("opaque", [False, True], ids=["known metric", "opaque metric"])
 def test_scores_are_those_of_stock_onnx_runtime(case, opaque):
     """`opaque`: a function of the user's, which is called with a session for every quantizer."""
