@@ -53,18 +53,20 @@ struct MetricChoice {
 /// Ends the work on a group as soon as its place relative to a decision is settled: which groups
 /// are the most sensitive ones, or which are beyond a threshold.
 ///
-/// First parts of the network run quantized on every sample: this shows which samples carry the
-/// error. All groups then start on those that weigh much more than others, and on a few more drawn
-/// at random. After each round, sets that all samples may turn out to be are drawn (a bootstrap for
-/// a finite population); groups whose place is the same in nearly all of them stop, the others get
-/// half as many samples again. The few groups next to the decision's boundary run on all samples,
-/// however clear the first ones look: a few per cent of the work, where mistakes would happen. The
-/// selection is that of a whole sweep on the same samples.
+/// First parts of the network run quantized on every sample: the pilots, which show which samples
+/// carry the error. All groups then start on those that weigh much more than others, and on a few
+/// more drawn at random. After each round, sets that all samples may turn out to be are drawn (a
+/// bootstrap for a finite population); groups whose place is the same in nearly all of them stop,
+/// the others get half as many samples again. The few groups next to the decision's boundary run on
+/// all samples, however clear the first ones look: a few per cent of the work, where mistakes would
+/// happen. The selection is nearly always that of a whole sweep on the same samples. How far it can
+/// be trusted is measured on the pilots, whose scores on all samples are known: see Stability.
 struct AdaptiveOptions {
   double top_fraction = 0.1;  ///< the decision: this part of the groups is the most sensitive one
   std::optional<double> threshold;  ///< instead: groups that score worse than this
   double confidence = 0.975;        ///< of the place of one group
-  /// On which all groups are evaluated beside those of great weight; at least 2.
+  /// On which all groups are evaluated beside those of great weight, or 7% of the samples
+  /// where that is more; at least 2.
   std::int64_t first_samples = 3;
 };
 
@@ -135,7 +137,9 @@ struct MetricScores {
 /// How an adaptive sweep ended.
 struct Stability {
   std::vector<std::string> selected;  ///< the most sensitive groups, or those beyond the threshold
-  double confidence = 0.0;            ///< of the least certain place
+  /// Of the least certain place: how often draws from the samples seen agree on it, and how often
+  /// an estimate as clear as this one was right on the pilots.
+  double confidence = 0.0;
   /// Every place reached the confidence asked for. False: the selection is that of these samples,
   /// but others may give another one.
   bool settled = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -19,6 +20,17 @@ constexpr double kClearGap = 3.0;
 // Of all states, on either side of the boundary: these run on all samples. Neighbours that differ
 // by a tenth of a dB are where few samples may all agree and be wrong.
 constexpr double kNearest = 0.02;
+// Of all samples: every group sees as many random ones, where there are more than the options say.
+// With many samples the work leaves room for it.
+constexpr double kFirstPart = 0.07;
+
+std::size_t num_first_samples(const AdaptiveOptions& options, const SampleOrder& order) {
+  const auto part =
+      static_cast<std::size_t>(std::ceil(kFirstPart * static_cast<double>(order.size())));
+  return std::min(
+      order.size(),
+      order.num_certain() + std::max(part, static_cast<std::size_t>(options.first_samples)));
+}
 
 }  // namespace
 
@@ -39,19 +51,24 @@ void check_adaptive_options(const AdaptiveOptions& options) {
 }
 
 AdaptiveStop::AdaptiveStop(const AdaptiveOptions& options, std::size_t num_states, bool low_first,
-                           std::uint64_t seed, const SampleOrder& order)
+                           std::uint64_t seed, const SampleOrder& order, const PilotMisses& misses)
     : options_(options),
       low_first_(low_first),
       seed_(seed),
       order_(order),
+      misses_(misses),
       num_nearest_(static_cast<std::size_t>(std::ceil(kNearest * static_cast<double>(num_states)))),
       places_left_(static_cast<std::size_t>(
           std::ceil(options.top_fraction * static_cast<double>(num_states)))),
-      next_samples_(std::min(
-          order.size(), order.num_certain() + static_cast<std::size_t>(options.first_samples))),
+      next_samples_(num_first_samples(options, order)),
       open_(num_states),
       selected_(num_states, false) {
   std::iota(open_.begin(), open_.end(), std::size_t{0});
+}
+
+double AdaptiveStop::Place::gap_in_spreads() const {
+  if (spread > 0.0) return std::abs(gap) / spread;
+  return gap == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 std::vector<AdaptiveStop::Place> AdaptiveStop::places(const Bootstrap& bootstrap) const {
@@ -138,7 +155,9 @@ void AdaptiveStop::settle(const AnswerTable& answers, const ScoredMetric& metric
       continue;
     }
     const bool inside = found[i].inside();
-    const double certainty = inside ? elsewhere[i].share : 1.0 - elsewhere[i].share;
+    double certainty = inside ? elsewhere[i].share : 1.0 - elsewhere[i].share;
+    if (!all_seen)
+      certainty = std::min(certainty, misses_.coverage(num_samples, found[i].gap_in_spreads()));
     confidence_ = std::min(confidence_, certainty);
     settled_ = settled_ && certainty >= options_.confidence;
     selected_[open_[i]] = inside;

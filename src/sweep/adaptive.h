@@ -7,6 +7,7 @@
 #include "bitsweep/sweep.h"
 #include "sweep/answers.h"
 #include "sweep/certainty.h"
+#include "sweep/pilot_misses.h"
 #include "sweep/ranking.h"
 #include "sweep/sample_order.h"
 
@@ -22,7 +23,7 @@ class AdaptiveStop {
  public:
   /// `low_first`: a low score is sensitive.
   AdaptiveStop(const AdaptiveOptions& options, std::size_t num_states, bool low_first,
-               std::uint64_t seed, const SampleOrder& order);
+               std::uint64_t seed, const SampleOrder& order, const PilotMisses& misses);
 
   /// Samples that the open states should have next.
   std::size_t next_samples() const { return next_samples_; }
@@ -33,7 +34,8 @@ class AdaptiveStop {
   void settle(const AnswerTable& answers, const ScoredMetric& metric, std::size_t num_samples);
 
   bool selected(std::size_t state) const { return selected_[state]; }
-  /// Of the least certain place.
+  /// Of the least certain place: how often draws agree on it, and how often an estimate as certain
+  /// as this one was right on the pilots.
   double confidence() const { return confidence_; }
   /// False: some places are those of these samples, but others may give other ones.
   bool settled() const { return settled_; }
@@ -47,6 +49,8 @@ class AdaptiveStop {
     double spread = 0.0;  ///< standard deviation of that distance
 
     bool inside() const { return share > 0.5; }
+    /// In standard deviations.
+    double gap_in_spreads() const;
   };
 
   std::vector<Place> places(const Bootstrap& bootstrap) const;
@@ -56,6 +60,7 @@ class AdaptiveStop {
   bool low_first_;
   std::uint64_t seed_;
   const SampleOrder& order_;
+  const PilotMisses& misses_;
   std::size_t
       num_nearest_;  // on either side of the boundary: never settled by a part of the samples
   std::size_t places_left_;  // of the selection, not taken by settled states

@@ -12,7 +12,7 @@ namespace {
 
 // In average weights.
 constexpr double kHeavy = 3.0;
-// Every group runs on the heavy samples, so that more than this part of all would cost too much.
+// Every group starts on heavy samples, so that more than this part of all would cost too much.
 constexpr double kMostHeavy = 1.0 / 12.0;
 
 // How far the score of all samples moves when one of them is left out.
@@ -64,31 +64,34 @@ SampleOrder::SampleOrder(const MetricAccumulator& metric, const std::vector<Samp
                                          [&](std::size_t s) { return weights[s] > kHeavy / size; });
   std::stable_sort(samples_.begin(), end,
                    [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
-  num_certain_ = std::min(static_cast<std::size_t>(end - samples_.begin()),
-                          static_cast<std::size_t>(std::ceil(kMostHeavy * size)));
+  num_heavy_ = static_cast<std::size_t>(end - samples_.begin());
+  num_certain_ = std::min(num_heavy_, static_cast<std::size_t>(std::ceil(kMostHeavy * size)));
+}
+
+// A heavy sample would lend its error to many others; it does so only while there are no light
+// ones.
+std::size_t SampleOrder::first_stand_in(std::size_t num_seen) const {
+  constexpr std::size_t kEnough = 2;
+  return num_seen >= num_heavy_ + kEnough ? num_heavy_ : num_certain_;
 }
 
 std::vector<std::size_t> SampleOrder::stand_ins(std::size_t num_seen) const {
   std::vector<std::size_t> places(num_seen);
   std::iota(places.begin(), places.end(), std::size_t{0});
-  if (num_seen <= num_certain_) return places;
-  const std::size_t num_others = num_seen - num_certain_;
+  const std::size_t first = first_stand_in(num_seen);
+  if (num_seen <= first) return places;
   for (std::size_t i = num_seen; i < size(); ++i)
-    places.push_back(num_certain_ + (i - num_seen) % num_others);
+    places.push_back(first + (i - num_seen) % (num_seen - first));
   return places;
 }
 
 Draws SampleOrder::possible_sets(std::size_t num_seen, std::uint64_t seed) const {
   std::vector<std::size_t> seen(num_seen);
   std::iota(seen.begin(), seen.end(), std::size_t{0});
-  if (num_seen >= size() || num_seen <= num_certain_) return {seen};
+  const std::size_t first = first_stand_in(num_seen);
+  if (num_seen >= size() || num_seen <= first) return {seen};
   Random random(seed);
-  Draws draws(kNumDraws, seen);
-  for (std::vector<std::size_t>& draw : draws) {
-    while (draw.size() < size())
-      draw.push_back(draw[num_certain_ + random.below(draw.size() - num_certain_)]);
-  }
-  return draws;
+  return completed(seen, first, size(), kNumDraws, random);
 }
 
 }  // namespace bitsweep::sweeping

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace bitsweep::sweeping {
@@ -70,6 +71,20 @@ TEST(SampleOrder, CertainSamplesStandForThemselvesAlone) {
     EXPECT_EQ(std::count(set.begin(), set.end(), 0U), 1);
     for (const std::size_t place : set) EXPECT_LT(place, 3U);
   }
+}
+
+TEST(SampleOrder, HeavySamplesLendTheirErrorToNoneOnceLightOnesAreSeen) {
+  std::vector<double> values(32, 1.0);
+  for (const std::size_t i : {3U, 9U, 14U, 27U, 30U}) values[i] = 500.0;
+  const SampleOrder order = order_of(values);
+  ASSERT_EQ(order.num_heavy(), 5U);
+  ASSERT_EQ(order.num_certain(), 3U);
+  for (const std::size_t place : order.stand_ins(6)) EXPECT_LT(place, 6U);
+  EXPECT_EQ(order.stand_ins(6)[6], 3U);  // one light sample is too few
+  const std::vector<std::size_t> places = order.stand_ins(7);
+  for (std::size_t i = 7; i < 32; ++i) EXPECT_GE(places[i], 5U);
+  for (const std::vector<std::size_t>& set : order.possible_sets(7, 1))
+    EXPECT_EQ(std::ranges::count_if(set, [](std::size_t p) { return p < 5; }), 5);
 }
 
 TEST(SampleOrder, AllSamplesLeaveOnePossibility) {

@@ -15,6 +15,7 @@
 #include "sweep/answers.h"
 #include "sweep/delta_sums.h"
 #include "sweep/journal/run_directory.h"
+#include "sweep/pilot_misses.h"
 #include "sweep/ranking.h"
 #include "sweep/state_runner.h"
 #include "sweep/state_table.h"
@@ -160,10 +161,10 @@ void run_until_stable(sweeping::StateRunner& runner, sweeping::AdaptiveStop& sto
   }
 }
 
-/// What the pilots say about the samples. @throws Error(kInvalidData) for a single one.
-sweeping::SampleOrder find_order(const sweeping::StateRunner& runner,
-                                 const std::vector<std::size_t>& pilots, const ScoredMetric& metric,
-                                 std::uint64_t seed) {
+/// Of each pilot on every sample. @throws Error(kInvalidData) for a single one.
+std::vector<sweeping::SampleSums> pilot_sums(const sweeping::StateRunner& runner,
+                                             const std::vector<std::size_t>& pilots,
+                                             const ScoredMetric& metric) {
   const AnswerTable answers = runner.answers();
   std::vector<sweeping::SampleSums> sums;
   for (const std::size_t pilot : pilots) {
@@ -176,7 +177,7 @@ sweeping::SampleOrder find_order(const sweeping::StateRunner& runner,
                 "one sample cannot tell whether the ranking is stable",
                 "give more samples, or leave until_stable out");
   }
-  return {*metric.accumulator, sums, seed};
+  return sums;
 }
 
 Stability stability_of(const sweeping::AdaptiveStop& stop, const StateTable& table,
@@ -311,9 +312,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     whole.insert(whole.end(), extra.pilots.begin(), extra.pilots.end());
     runner.run(whole, std::move(first), num_threads, tick);
     if (!runner.stopped()) {
-      order = find_order(runner, extra.pilots, metrics.scored(0), options.seed);
+      const auto sums = pilot_sums(runner, extra.pilots, metrics.scored(0));
+      const MetricAccumulator& metric = *metrics.scored(0).accumulator;
+      order.emplace(metric, sums, options.seed);
+      const sweeping::PilotMisses misses(metric, sums, *order, options.seed);
       sweeping::AdaptiveStop stop(*options.until_stable, table.states.size(), low_first,
-                                  options.seed, *order);
+                                  options.seed, *order, misses);
       run_until_stable(runner, stop, metrics.scored(0), *order, num_threads, tick);
       if (!runner.stopped()) result.stability = stability_of(stop, table, runner, order->size());
     }
