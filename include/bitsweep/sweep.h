@@ -84,6 +84,9 @@ struct SweepOptions {
   SweepMode mode = SweepMode::kEnableOne;
   bool reuse =
       true;  ///< false: every state re-runs the whole simulated model (for tests and comparisons)
+  /// False: the same plan, but each state on each sample makes everything it needs anew: float
+  /// pass, boundary, reference, sessions. The same bits for many times the work (for tests).
+  bool caches = true;
   int num_threads = 0;     ///< states evaluated at the same time; 0: one per core
   std::uint64_t seed = 0;  ///< of the bootstrap
   std::int64_t max_memory_bytes =

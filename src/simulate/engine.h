@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +52,10 @@ struct Suffix {
   double cost = 0.0;                     ///< in units of one float pass
 };
 
+/// Of suffixes (index) that gave the very bits of the float pass for samples of these shapes: how
+/// many bits they made.
+using RepeatedBits = std::map<std::pair<int, std::string>, std::int64_t>;
+
 /// How the states of a sweep are run; see plan_cuts().
 struct EnginePlan {
   Cuts cuts;
@@ -63,8 +66,7 @@ struct EnginePlan {
   /// Of which the states run in step, so that little memory needs to hold few sessions.
   std::size_t open_samples = 2;
   std::size_t session_bytes = 0;  ///< that may be kept of sessions; 0: as it was
-  /// Suffixes known to give the very bits of the float pass for samples of these shapes.
-  std::set<std::pair<int, std::string>> exact_suffixes;
+  RepeatedBits repeated_bits;     ///< as far as known
 };
 
 struct FoundPlan;  // see exact_plan.h
@@ -170,11 +172,15 @@ class Engine {
   const Cuts& cuts() const { return cuts_; }
   const Suffix& suffix(int index) const { return suffixes_[static_cast<std::size_t>(index)]; }
   /// As far as they were found under this plan.
-  std::set<std::pair<int, std::string>> exact_suffixes();
+  RepeatedBits repeated_bits();
   /// The last plan that set_exact_plan() found for this engine.
   std::shared_ptr<const FoundPlan>& found_plan() { return found_plan_; }
   std::size_t open_samples() const { return open_samples_; }
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
+  /// Off: nothing is taken as known, and every run is made: to prove that this changes no bit.
+  /// Sessions are kept as long as the memory limit lets them.
+  void set_shortcuts(bool on) { shortcuts_ = on; }
+  bool shortcuts() const { return shortcuts_; }
   /// Of the sessions that are kept.
   std::size_t session_bytes() const { return sessions_.size_bytes(); }
 
@@ -254,10 +260,13 @@ class Engine {
   PartSession span_session(Span span, const State& state,
                            const std::vector<graph::TensorId>& outputs, int threads,
                            Optimization optimization, Purpose purpose = Purpose::kEvaluate);
-  /// Runs the state's span on a sample: the values behind it that the state may have changed.
+  /// The values behind the state's span that it may have changed.
+  Boundary boundary_of(const State& state, const Sample& sample);
   /// Of a state that changes nothing but them.
   Boundary quantize_boundary(const State& state, const Sample& sample) const;
   Boundary run_state_span(const State& state, Span span, const Sample& sample);
+  /// The outputs behind that boundary; num_suffixes(): it is the end of the network.
+  std::vector<Tensor> finish_state(int suffix, const Boundary& boundary, const Sample& sample);
   std::string span_key(Span span, const State& state, const std::vector<graph::TensorId>& outputs,
                        int threads) const;
   std::vector<Tensor> run_part(const PartSession& session,
@@ -266,6 +275,8 @@ class Engine {
   std::vector<Tensor> finish(const Suffix& suffix,
                              const std::map<graph::TensorId, Tensor>& boundary,
                              const Sample& sample);
+  /// Of the float values that were computed anew; see kEnoughBits.
+  static std::int64_t bits_made(const std::vector<Tensor>& outputs, const Sample& sample);
   std::map<graph::TensorId, Tensor> feed_values(const Feed& feed) const;
   std::vector<Tensor> in_output_order(const std::map<graph::TensorId, Tensor>& values,
                                       const std::vector<Tensor>& fallback) const;
@@ -305,11 +316,10 @@ class Engine {
   int threads_per_run_ = 1;
   bool pack_weights_ = true;
   std::size_t open_samples_ = 2;
+  bool shortcuts_ = true;
   std::vector<graph::TensorId> boundary_tensors_;  // live at some cut
-  // Suffixes that gave the very bits of the float pass for samples of these shapes: their reference
-  // is known.
   std::mutex exact_mutex_;
-  std::set<std::pair<int, std::string>> exact_suffixes_;
+  RepeatedBits repeated_bits_;  // with enough of them a reference is known
   std::shared_ptr<const FoundPlan> found_plan_;
   std::mutex last_run_mutex_;
   LastRun last_run_;

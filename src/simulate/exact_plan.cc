@@ -104,7 +104,7 @@ CutPlan find_exact_plan(Engine& engine, const std::vector<State>& states, const 
     plan = std::move(next);
   }
   check.confirm();
-  plan.engine.exact_suffixes = engine.exact_suffixes();
+  plan.engine.repeated_bits = engine.repeated_bits();
   return plan;
 }
 

@@ -73,10 +73,15 @@ Answer StateRunner::score(Job& job, std::size_t state, Prepared& prepared,
 
 void StateRunner::run_state(Job& job, std::size_t state) {
   ensure_plan(job.source.feed);
-  simulate::Sample& sample = opened(job);
+  std::shared_ptr<simulate::Sample> fresh;
+  if (!engine_.shortcuts()) fresh = engine_.open_sample(job.source.feed);
+  simulate::Sample& sample = fresh == nullptr ? opened(job) : *fresh;
   const Evaluation evaluation = engine_.evaluate(states_[state], sample);
   const bool own = evaluation.reference != &sample.outputs();
-  Prepared& prepared = prepared_of(job, own ? engine_.suffix_of(states_[state]) : kFloatPass);
+  Prepared fresh_reference;
+  Prepared& prepared = fresh == nullptr
+                           ? prepared_of(job, own ? engine_.suffix_of(states_[state]) : kFloatPass)
+                           : fresh_reference;
   prepare(prepared, job.source, *evaluation.reference);
   Answer answer = score(job, state, prepared, evaluation.outputs);
   if (kept_.directory != nullptr) {
@@ -158,7 +163,7 @@ void StateRunner::plan_tasks(Job* job) {
     ensure_plan(job->source.feed);
     // Just before the first state that needs it: its session is then used again soon.
     const int suffix = engine_.suffix_of(states_[s]);
-    if (engine_.change_of(states_[s]) && suffix < engine_.num_suffixes() &&
+    if (engine_.shortcuts() && engine_.change_of(states_[s]) && suffix < engine_.num_suffixes() &&
         suffixes.insert(suffix).second)
       job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
     job->tasks.push_back({Task::Kind::kState, s});

@@ -35,7 +35,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 class PlanScope {
  public:
   explicit PlanScope(simulate::Engine& engine) : engine_(engine) {}
-  ~PlanScope() { engine_.set_plan({.threads_per_run = engine_.num_threads()}); }
+  ~PlanScope() {
+    engine_.set_shortcuts(true);
+    engine_.set_plan({.threads_per_run = engine_.num_threads()});
+  }
   PlanScope(const PlanScope&) = delete;
   PlanScope& operator=(const PlanScope&) = delete;
 
@@ -84,6 +87,8 @@ void check_options(const SweepOptions& options) {
     refuse("interactions are those of groups quantized alone", "use the mode enable_one");
   if (options.interactions && options.until_stable)
     refuse("interactions need every group on every sample", "leave until_stable out");
+  if (!options.caches && !options.run_directory.empty())
+    refuse("a run directory is a cache", "leave it out, or caches as they are");
   if (options.until_stable && options.mode == SweepMode::kCumulative)
     refuse("a cumulative sweep has no most sensitive groups", "leave until_stable out");
   if (options.until_stable) sweeping::check_adaptive_options(*options.until_stable);
@@ -249,10 +254,14 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   const simulate::CutPlanOptions plan_options{
       .num_samples = samples.size() > 0 ? samples.size() : 16, .memory_bytes = memory};
   const auto set_plan = [&](const Feed& sample) {
-    if (options.reuse) {
-      simulate::set_exact_plan(engine, table.states, sample, plan_options, num_threads);
-    } else {
+    if (!options.reuse) {
       engine.set_plan({});
+      return;
+    }
+    simulate::set_exact_plan(engine, table.states, sample, plan_options, num_threads);
+    if (!options.caches) {
+      engine.set_shortcuts(false);
+      engine.set_memory_limit(0);  // no session is kept
     }
   };
   if (options.forecast) {

@@ -79,7 +79,7 @@ TEST(Sweep, EveryCacheOffGivesTheSameBits) {
     for (const int site : engine.enabled_state()) states.push_back({site});
     simulate::EnginePlan plan =
         simulate::set_exact_plan(engine, states, feeds[0], {.num_samples = 2}, 1).engine;
-    plan.exact_suffixes.clear();
+    plan.repeated_bits.clear();
     std::vector<simulate::Evaluation> kept;
     // The first sample fills what the second one finds.
     std::shared_ptr<simulate::Sample> shared;

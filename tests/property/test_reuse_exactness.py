@@ -53,7 +53,9 @@ def test_reuse_does_not_change_scores_or_ranking(case):
 
 
 def test_reuse_saves_work(case):
-    assert case.sweep().forward_equivalents < case.sweep(reuse=False).forward_equivalents
+    # Planning costs as much as some samples of such small networks.
+    many = Case(case.model, case.feeds * 4, case.sim)
+    assert many.sweep().forward_equivalents < many.sweep(reuse=False).forward_equivalents
 
 
 def grid(quantizer):
