@@ -67,6 +67,23 @@ EncodingBank::Settings EncodingBank::settings_of(const Quantizer& quantizer) {
           .estimator = {.scheme = quantizer.scheme(), .percentile = quantizer.percentile()}};
 }
 
+EncodingBank::Entry EncodingBank::entry_of(const Quantizer& quantizer,
+                                           const std::vector<Entry>& known) {
+  Entry entry{.settings = settings_of(quantizer),
+              .enabled = quantizer.enabled(),
+              .encoding = quantizer.encoding(),
+              .snapshot = nullptr};
+  // Sessions are found by the versions of their weights, which snapshots hold: those made for one
+  // candidate serve all others with the same weights.
+  for (const Entry& other : known) {
+    if (other.snapshot != nullptr && other.settings == entry.settings &&
+        other.enabled == entry.enabled && other.encoding == entry.encoding)
+      return other;
+  }
+  entry.snapshot = quantizer.snapshot();
+  return entry;
+}
+
 std::vector<int> EncodingBank::cheapest_order() const {
   // Integer widths share the statistics that one estimator needs; floats drop them all.
   const auto of = [&](int c) -> const Candidate& {
@@ -157,8 +174,7 @@ void EncodingBank::make_candidate(int candidate, const Tick& tick) {
   compute_parameters();
   simulate::adjust_weight_scales(simulation_.engine());
   for (auto& [quantizer, entries] : entries_) {
-    // The map's key is the object that the lists own.
-    entries[static_cast<std::size_t>(candidate)] = {settings_of(*quantizer), quantizer->snapshot()};
+    entries[static_cast<std::size_t>(candidate)] = entry_of(*quantizer, entries);
   }
 }
 

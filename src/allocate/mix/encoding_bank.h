@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "allocate/group_settings.h"
@@ -45,9 +46,13 @@ class EncodingBank {
   };
   struct Entry {
     Settings settings;
-    std::shared_ptr<const Quantizer::Snapshot> snapshot;
+    bool enabled = false;
+    std::optional<Encoding> encoding;
+    std::shared_ptr<const Quantizer::Snapshot> snapshot;  ///< null before the candidate is made
   };
   static Settings settings_of(const Quantizer& quantizer);
+  /// As the quantizer is now; an equal one of `known` where there is one.
+  static Entry entry_of(const Quantizer& quantizer, const std::vector<Entry>& known);
 
   void calibrate(const Tick& tick);
   /// Candidates in the order in which the most of them share statistics.

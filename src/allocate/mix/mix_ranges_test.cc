@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <tuple>
 
+#include "allocate/mix/encoding_bank.h"
+#include "allocate/mix/mix_groups.h"
 #include "base/testing/own_folder.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
@@ -142,6 +144,23 @@ TEST_F(MixRanges, OneCalibrationForEachEstimatorAndNoneTheSecondTime) {
   EXPECT_EQ(num_calibrated_, 0);
   EXPECT_GT(other.num_run, 0);
   EXPECT_GT(other.num_kept, 0);
+}
+
+// Sessions hold quantized weights by their version.
+TEST_F(MixRanges, CandidatesWithTheSameWeightsShareTheirVersion) {
+  MixOptions options;
+  for (const char* c : {"W8A16", "W8A8", "W4A8"})
+    options.candidates.push_back(parse_mix_candidate(c));
+  const allocate::MixGroups groups = allocate::make_mix_groups(sim_, options);
+  allocate::EncodingBank bank(sim_, groups.groups, options.candidates, calibration_,
+                              [](const char*, std::int64_t, std::int64_t) {});
+  std::vector<std::uint64_t> versions;
+  for (int c = 0; c < 3; ++c) {
+    bank.set_all(c);
+    versions.push_back(sim_.quantizer("w1")->version());
+  }
+  EXPECT_EQ(versions[0], versions[1]);
+  EXPECT_NE(versions[0], versions[2]);
 }
 
 TEST_F(MixRanges, AFailureLeavesGranularityAndEstimatorAsTheyWere) {
