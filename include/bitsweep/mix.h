@@ -157,11 +157,12 @@ struct MixResult {
 ///
 /// 1. One calibration gives the ranges of every candidate. 2. Each choice of each group runs alone
 /// (with prefix reuse); the changes of the outputs give losses and, by their inner products, the
-/// interactions. 3. The budget solver chooses; the choice is run for real; what was predicted wrong
-/// is corrected; again, until prediction and measurement agree. 4. Each candidate runs in all
-/// groups at once: the result is never worse than those that meet the targets. The result is always
-/// a measured configuration, and the simulation is left in it, calibrated. Quality is SQNR in dB,
-/// of the worst output.
+/// interactions; where only one answer is asked for, on the samples that hold half of the noise of
+/// the candidates run everywhere. 3. The budget solver chooses; the choice is run for real; what
+/// was predicted wrong is corrected; again, until prediction and measurement agree. 4. Each
+/// candidate runs in all groups at once: the result is never worse than those that meet the
+/// targets. The result is always a measured configuration, and the simulation is left in it,
+/// calibrated. Quality is SQNR in dB, of the worst output.
 ///
 /// `test` may be null. @throws Error(kInvalidArgument | kNotReady | kInvalidData | kCancelled);
 /// every quantizer is as before then.

@@ -11,10 +11,12 @@
 namespace bitsweep::allocate {
 namespace {
 
-BudgetSolution solve(const MixTask& task, const BudgetProblem& problem, double max_loss) {
+/// The least cost whose predicted loss is within `max_loss`, or the least loss, within limits.
+BudgetSolution solve(const MixTask& task, const BudgetProblem& problem,
+                     const std::vector<CostLimit>& limits, double max_loss) {
   const BudgetOptions quick = task.without_bound();
-  return task.wanted_db() ? least_cost(problem, task.cost(), max_loss, task.limits(), quick)
-                          : least_loss(problem, task.limits(), quick);
+  return task.wanted_db() ? least_cost(problem, task.cost(), max_loss, limits, quick)
+                          : least_loss(problem, limits, quick);
 }
 
 /// Of all changes of one or two groups that fit and were not run: the one with the least loss.
@@ -49,24 +51,57 @@ std::vector<int> best_neighbour(const MixTask& task, const BudgetProblem& proble
   return best;
 }
 
-/// Runs what is predicted best among the changes of one or two groups of the best configuration,
-/// until some in a row bring nothing.
-void try_neighbours(MixTask& task) {
-  int num_in_vain = 0;
-  for (const WholeRun* best = task.best();
-       best != nullptr && num_in_vain < task.options().max_rounds;) {
-    std::vector<CostLimit> limits = task.limits();
-    // A quality is reached already; from here on only cheaper ones count.
-    if (task.wanted_db())
-      limits.push_back({task.cost(), task.price(best->measured.choices) * (1.0 - 1e-6)});
+/// What may be better than the best that was measured, predicted within `max_loss`: the solver's
+/// answer, else the best change of one or two groups; empty when none of them is new.
+std::vector<int> propose(const MixTask& task, const BudgetProblem& problem, const WholeRun& best,
+                         double max_loss) {
+  std::vector<CostLimit> limits = task.limits();
+  // A quality is reached already; from here on only cheaper ones count.
+  if (task.wanted_db())
+    limits.push_back({task.cost(), task.price(best.measured.choices) * (1.0 - 1e-6)});
+  const BudgetSolution found = solve(task, problem, limits, max_loss);
+  if (found.feasible() && task.runs().find(found.choices) == nullptr) return found.choices;
+  return best_neighbour(task, problem, limits, best.measured.choices, max_loss);
+}
+
+/// Whether `now` is so much better than `before` that going on like this pays.
+bool is_progress(const MixTask& task, const WholeRun& now, const WholeRun& before) {
+  constexpr double kShareOfCost = 0.002;
+  constexpr double kDb = 0.02;
+  return task.wanted_db() ? task.price(now.measured.choices) <
+                                task.price(before.measured.choices) * (1.0 - kShareOfCost)
+                          : now.measured.db > before.measured.db + kDb;
+}
+
+/// What has to be predicted to find the wanted quality: predictions near the best are as wrong as
+/// that of the best itself.
+double wanted_prediction_db(const MixTask& task, const BudgetProblem& problem,
+                            const WholeRun& best) {
+  return *task.wanted_db() + db_of(loss_of(problem, best.measured.choices)) - best.measured.db;
+}
+
+/// Runs one proposal after the other, until some in a row bring next to nothing. Predictions are
+/// wrong by some tenths of a dB, to both sides: a quality is aimed at from below as well.
+void improve(MixTask& task) {
+  constexpr double kLowestDb = -0.5;
+  constexpr double kStepDb = 0.125;
+  double aim_db = 0.0;  // above what has to be predicted
+  for (int num_in_vain = 0; num_in_vain < task.options().max_rounds;) {
+    const WholeRun* best = task.best();
+    if (best == nullptr) return;
     const BudgetProblem now = task.corrected();
-    const double max_loss = task.wanted_db() ? loss_of_db(*task.wanted_db()) : INFINITY;
-    const std::vector<int> next =
-        best_neighbour(task, now, limits, best->measured.choices, max_loss);
+    const double wanted_db = task.wanted_db() ? wanted_prediction_db(task, now, *best) : 0.0;
+    std::vector<int> next;
+    for (; next.empty() && aim_db >= kLowestDb; aim_db -= kStepDb) {
+      next =
+          propose(task, now, *best, task.wanted_db() ? loss_of_db(wanted_db + aim_db) : INFINITY);
+      if (!next.empty() || !task.wanted_db()) break;
+    }
     if (next.empty()) return;
-    task.measure(next, now);
-    num_in_vain = task.best() == best ? num_in_vain + 1 : 0;
-    best = task.best();
+    const WholeRun& run = task.measure(next, now);
+    num_in_vain = is_progress(task, *task.best(), *best) ? 0 : num_in_vain + 1;
+    if (task.wanted_db() && run.measured.db < *task.wanted_db())
+      aim_db += std::max(0.02, *task.wanted_db() - run.measured.db);
   }
 }
 
@@ -91,7 +126,8 @@ MixChoice choose(MixTask& task, const MixGroups& groups) {
   for (int round = 1; round <= task.options().max_rounds; ++round) {
     choice.rounds = round;
     const BudgetProblem now = task.corrected();
-    const BudgetSolution found = solve(task, now, wanted ? loss_of_db(*wanted) * margin : 0.0);
+    const BudgetSolution found =
+        solve(task, now, task.limits(), wanted ? loss_of_db(*wanted) * margin : 0.0);
     if (!found.feasible()) break;
     const bool seen = task.runs().find(found.choices) != nullptr;
     const WholeRun& run = task.measure(found.choices, now);
@@ -103,7 +139,7 @@ MixChoice choose(MixTask& task, const MixGroups& groups) {
   }
   // Only now: whether prediction and measurement agree is a matter of the solver's answers.
   task.measure_uniform();
-  try_neighbours(task);
+  improve(task);
   choice.run = task.best();
   choice.agreed =
       choice.run != nullptr &&

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "allocate/mix/choose.h"
 #include "allocate/mix/curve.h"
@@ -11,6 +12,7 @@
 #include "allocate/mix/mix_groups.h"
 #include "allocate/mix/mix_problem.h"
 #include "allocate/mix/mix_task.h"
+#include "allocate/mix/telling_samples.h"
 #include "allocate/mix/whole_runs.h"
 
 namespace bitsweep {
@@ -47,6 +49,19 @@ void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
   // A bound below zero says nothing.
   if (loss > 0.0 && *best.bound > 0.0) result->gap = std::max(0.0, (loss - *best.bound) / loss);
   result->optimal = best.optimal && loss <= best.loss;
+}
+
+/// The samples that losses of single groups are measured with.
+///
+/// For one answer those that tell most are enough, since each configuration that is tried runs on
+/// all; points of a curve have to hold on other samples, too.
+std::optional<allocate::SomeSamples> samples_of_groups(const MixOptions& options,
+                                                       allocate::WholeRuns& runs,
+                                                       SampleSource& search) {
+  if (options.targets.empty() || options.frontier_points > 0) return std::nullopt;
+  std::vector<std::int64_t> telling = allocate::telling_samples(runs.look_at_uniform());
+  if (telling.empty()) return std::nullopt;
+  return std::make_optional<allocate::SomeSamples>(search, std::move(telling));
 }
 
 MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::MixGroups& groups,
@@ -90,10 +105,11 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
                               &kept);
   try {
-    allocate::GroupProblem start =
-        allocate::problem_of_groups(simulation, bank, groups, search, options, kept, tick);
     allocate::WholeRuns runs(simulation, bank, groups, kept, search, tick);
-    runs.weigh_samples(std::move(start.sample_weights));
+    std::optional<allocate::SomeSamples> some = samples_of_groups(options, runs, search);
+    allocate::GroupProblem start = allocate::problem_of_groups(
+        simulation, bank, groups, some ? *some : search, options, kept, tick);
+    if (!some) runs.weigh_samples(std::move(start.sample_weights));
     MixTask task(options, std::move(start.problem), runs);
     MixResult result = run_task(task, runs, groups, simulation, test, tick);
     result.notes = std::move(start.notes);

@@ -38,11 +38,34 @@ WholeRuns::WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups
       tick_(tick),
       metric_(make_metric("sqnr", {.max_db = kMaxDb})) {}
 
-void WholeRuns::set(const std::vector<int>& choices) {
+std::vector<int> WholeRuns::candidates_of(const std::vector<int>& choices) const {
   std::vector<int> candidates;
   for (std::size_t g = 0; g < choices.size(); ++g)
     candidates.push_back(groups_.candidate_of[g][static_cast<std::size_t>(choices[g])]);
-  bank_.set(candidates);
+  return candidates;
+}
+
+void WholeRuns::set(const std::vector<int>& choices) { bank_.set(candidates_of(choices)); }
+
+const std::vector<WholeRuns::Sums>& WholeRuns::sums_of(const std::vector<int>& choices) {
+  const auto [it, is_new] = sums_.try_emplace(candidates_of(choices));
+  if (!is_new) return it->second;
+  try {
+    bank_.set(it->first);
+    it->second = run(search_, true);
+  } catch (...) {
+    sums_.erase(it);
+    throw;
+  }
+  return it->second;
+}
+
+std::vector<MeasuredMix> WholeRuns::look_at_uniform() {
+  std::vector<MeasuredMix> result;
+  const std::vector<int> otherwise(groups_.groups.size(), 0);
+  for (const std::vector<int>& choices : uniform_choices(groups_, otherwise))
+    result.push_back(measured_of(choices, sums_of(choices), {}));
+  return result;
 }
 
 const WholeRun* WholeRuns::find(const std::vector<int>& choices) const {
@@ -54,8 +77,7 @@ const WholeRun* WholeRuns::find(const std::vector<int>& choices) const {
 
 const WholeRun& WholeRuns::measure(const std::vector<int>& choices, double predicted_db) {
   if (const WholeRun* known = find(choices)) return *known;
-  set(choices);
-  const std::vector<Sums> samples = run(search_, true);
+  const std::vector<Sums>& samples = sums_of(choices);
   WholeRun result{.measured = measured_of(choices, samples, {}),
                   .weighted = measured_of(choices, samples, weights_),
                   .predicted_db = predicted_db,

@@ -37,6 +37,9 @@ class WholeRuns {
 
   /// Leaves the simulation in a configuration.
   void set(const std::vector<int>& choices);
+  /// Every candidate in all groups that have it, before anything is known of the groups alone. They
+  /// do not count as measured; measuring them later costs nothing.
+  std::vector<MeasuredMix> look_at_uniform();
   /// References stay valid.
   const WholeRun& measure(const std::vector<int>& choices, double predicted_db);
   /// Null when it was not run.
@@ -55,6 +58,9 @@ class WholeRuns {
  private:
   using Sums = std::vector<double>;
   using Weights = std::vector<double>;
+  std::vector<int> candidates_of(const std::vector<int>& choices) const;
+  /// Of the search samples.
+  const std::vector<Sums>& sums_of(const std::vector<int>& choices);
   std::vector<Sums> run(SampleSource& samples, bool keep_references);
   /// Without sample `but`; no weights: equal ones.
   double score_of(const std::vector<Sums>& samples, std::size_t but, const Weights& weights) const;
@@ -71,6 +77,8 @@ class WholeRuns {
   const Tick& tick_;
   std::unique_ptr<MetricAccumulator> metric_;
   std::deque<WholeRun> runs_;
+  /// By the candidates of the groups: a choice's number may change when others are left out.
+  std::map<std::vector<int>, std::vector<Sums>> sums_;
   Weights weights_;
   /// Float outputs of search samples, by number.
   std::map<std::size_t, std::shared_ptr<const MetricReference>> references_;
