@@ -6,7 +6,7 @@ Both get the same model, calibration and search samples, groups and candidates, 
 brute-force search without a limit (its whole curve), and its default search for one quality. All configurations are then
 set in one and the same simulation, calibrated, and measured on test samples that no search saw; costs count every
 product. Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by
-what that side measured itself, with a paired bootstrap interval over the test samples; how much cheaper bitsweep
+what that side measured itself (bitsweep's curve is asked for these costs), with a paired bootstrap interval over the test samples; how much cheaper bitsweep
 reaches the reference's quality; then the area under both curves and the CPU times. Samples are taken at equal
 distances from the files. `--answers` keeps the reference's answers, so that a second run only repeats bitsweep's side.
 """
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,12 +104,16 @@ class Setting:
     test: list
     reference: Reference
 
-    def mix(self, targets: str | list[str], points: int) -> tuple[_core.MixResult, float]:
-        """bitsweep's answer, with CPU seconds."""
-        sim = bitsweep.QuantizationSimModel(self.path)
+    def mix(
+        self, targets: str | list[str], points: int, costs: Sequence[float] = ()
+    ) -> tuple[_core.MixResult, float]:
+        """bitsweep's answer, with CPU seconds; the curve also meets these costs."""
+        sim = bitsweep.QuantizationSimModel(
+            self.path, session_options_kwargs={"intra_op_num_threads": 1}
+        )
         begin = time.process_time()
         result = bitsweep.mix(sim, self.search, self.candidates, targets, calibration=self.calibration,
-                              frontier_points=points, num_threads=1)  # fmt: skip
+                              cost="gbops", frontier_points=points, frontier_costs=costs, num_threads=1)  # fmt: skip
         return result, time.process_time() - begin
 
 
@@ -138,10 +143,10 @@ def setting_of(model: bench_models.BenchModel, arguments: argparse.Namespace) ->
 
 
 def compare_curves(setting: Setting, peer: dict, points: int) -> None:
-    result, seconds = setting.mix([], points)
     judge = Judge(setting.path, setting.calibration, setting.test)
     wanted = set(np.linspace(0, len(peer["changes"]) - 1, MAX_POINTS).astype(int).tolist())
     theirs = judge.points_of_reference(peer, wanted)
+    result, seconds = setting.mix([], points, sorted({p.cost for p in theirs}))
     ours = [judge.measure(bits_of(result, p), p.expected_db) for p in result.frontier]
     print_comparison(ours, theirs)
     print(f"CPU time, whole curve: reference {peer['seconds']:.1f} s, bitsweep {seconds:.1f} s,"

@@ -109,7 +109,9 @@ struct MixOptions {
   /// Decide weights and activations of a group apart, where the target has kernels for every pair
   /// of types that comes from it.
   bool apart = false;
-  int frontier_points = 12;    ///< measured for real; 0: no frontier
+  int frontier_points = 12;  ///< measured for real; 0 and no frontier_costs: no frontier
+  /// The frontier also gets the best configuration found within each of these, in units of `cost`.
+  std::vector<double> frontier_costs;
   int max_rounds = 6;          ///< of measuring and correcting
   double tolerance_db = 0.25;  ///< predicted and measured agree within this
   BudgetOptions budget;

@@ -34,6 +34,7 @@ def mix(
     same_format: Sequence[Sequence[str]] = (),
     pinned: Mapping[str, str | tuple[qtype | str, qtype | str]] | None = None,
     frontier_points: int = 12,
+    frontier_costs: Sequence[float] = (),
     tolerance_db: float = 0.25,
     num_threads: int = 0,
     max_memory_bytes: int = 0,
@@ -75,6 +76,8 @@ def mix(
     frontier_points : int
         Points of the curve, each run for real; 0: no curve. The curve may hold more: every configuration that was run
         and that none beats.
+    frontier_costs : list of float
+        Costs, in units of `cost`: the curve also gets the best configuration found within each.
     tolerance_db : float
         Difference between predicted and measured quality that ends the search.
     num_threads : int
@@ -126,6 +129,7 @@ def mix(
         same_format=[list(names) for names in same_format],
         pinned=[(name, _candidate(c)) for name, c in (pinned or {}).items()],
         frontier_points=frontier_points,
+        frontier_costs=list(frontier_costs),
         tolerance_db=tolerance_db,
         num_threads=num_threads,
         max_memory_bytes=max_memory_bytes,

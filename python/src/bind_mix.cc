@@ -42,9 +42,10 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
                   const std::vector<std::string>& targets, std::string cost, bool ignore_kernels,
                   std::vector<std::vector<std::string>> same_format,
                   std::vector<std::pair<std::string, Candidate>> pinned, int frontier_points,
-                  double tolerance_db, int num_threads, std::int64_t max_memory_bytes, bool apart,
-                  const std::string& run_directory, const std::string& latency_table,
-                  nb::object test_labels, std::vector<std::string> check_metrics,
+                  std::vector<double> frontier_costs, double tolerance_db, int num_threads,
+                  std::int64_t max_memory_bytes, bool apart, const std::string& run_directory,
+                  const std::string& latency_table, nb::object test_labels,
+                  std::vector<std::string> check_metrics,
                   const std::vector<std::pair<std::string, nb::object>>& own_checks) {
   MixOptions options;
   options.candidates = std::move(candidates);
@@ -54,6 +55,7 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   options.same_format = std::move(same_format);
   options.pinned = std::move(pinned);
   options.frontier_points = frontier_points;
+  options.frontier_costs = std::move(frontier_costs);
   options.tolerance_db = tolerance_db;
   options.num_threads = num_threads;
   options.max_memory_bytes = max_memory_bytes;
@@ -124,9 +126,9 @@ void bind_mix(nb::module_& m) {
         "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,
         "same_format"_a = std::vector<std::vector<std::string>>(),
         "pinned"_a = std::vector<std::pair<std::string, Candidate>>(), "frontier_points"_a = 12,
-        "tolerance_db"_a = 0.25, "num_threads"_a = 0, "max_memory_bytes"_a = 0, "apart"_a = false,
-        "run_directory"_a = "", "latency_table"_a = "", "test_labels"_a = nb::none(),
-        "check_metrics"_a = std::vector<std::string>(),
+        "frontier_costs"_a = std::vector<double>(), "tolerance_db"_a = 0.25, "num_threads"_a = 0,
+        "max_memory_bytes"_a = 0, "apart"_a = false, "run_directory"_a = "", "latency_table"_a = "",
+        "test_labels"_a = nb::none(), "check_metrics"_a = std::vector<std::string>(),
         "own_checks"_a = std::vector<std::pair<std::string, nb::object>>(),
         "Chooses the types of all groups; see bitsweep::mix.");
   m.def(

@@ -32,6 +32,7 @@ struct Arguments {
   bool all_kernels = false;
   bool apart = false;
   int frontier_points = 12;
+  std::vector<double> frontier_costs;
   double tolerance_db = 0.25;
   std::string max_memory;
   std::string progress = "auto";
@@ -51,6 +52,7 @@ MixOptions mix_options(const Arguments& arguments) {
   options.check_metrics = arguments.checks;
   options.run_directory = arguments.output_folder;
   options.frontier_points = arguments.frontier_points;
+  options.frontier_costs = arguments.frontier_costs;
   options.tolerance_db = arguments.tolerance_db;
   options.num_threads = arguments.model.num_threads;
   if (!arguments.max_memory.empty()) options.max_memory_bytes = parse_size(arguments.max_memory);
@@ -165,6 +167,13 @@ void add_mix_command(CLI::App* app, Action* action) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str()
       ->type_name("N");
+  command
+      ->add_option("--points-at", arguments->frontier_costs,
+                   "costs, in the unit of --cost: the curve also gets the best configuration "
+                   "found within each")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->type_name("COST,...");
   command
       ->add_option("--tolerance", arguments->tolerance_db,
                    "dB between predicted and measured quality that end the search")

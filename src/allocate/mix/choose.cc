@@ -140,11 +140,7 @@ MixChoice choose(MixTask& task, const MixGroups& groups) {
   // Only now: whether prediction and measurement agree is a matter of the solver's answers.
   task.measure_uniform();
   improve(task);
-  choice.run = task.best();
-  choice.agreed =
-      choice.run != nullptr &&
-      std::abs(choice.run->predicted_db - choice.run->measured.db) <= task.options().tolerance_db;
-  if (choice.run == nullptr) choice.infeasible = why_out_of_reach(task, groups);
+  if (task.best() == nullptr) choice.infeasible = why_out_of_reach(task, groups);
   return choice;
 }
 

@@ -9,9 +9,8 @@ namespace bitsweep::allocate {
 
 /// How the search for one configuration ended.
 struct MixChoice {
-  const WholeRun* run = nullptr;  ///< null: nothing was found that meets the targets
-  std::string infeasible;         ///< why
-  bool agreed = false;            ///< its prediction and measurement agree within the tolerance
+  std::string
+      infeasible;  ///< why nothing was found that meets the targets; empty: task.best() is it
   int rounds = 0;
 };
 

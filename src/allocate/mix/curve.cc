@@ -82,6 +82,22 @@ void fill_gaps(MixTask& task, const std::vector<CostLimit>& limits, int count, c
   }
 }
 
+/// Runs the best configuration that is predicted within each of these costs.
+void meet_costs(MixTask& task, const std::vector<CostLimit>& limits, std::vector<double> costs,
+                const Tick& tick) {
+  std::vector<CostLimit> all = limits;
+  all.push_back({task.cost(), 0.0});
+  std::sort(costs.begin(), costs.end());
+  int done = 0;
+  const BudgetProblem now = task.corrected_by_weighted();
+  for (const double cost : costs) {
+    all.back().at_most = cost;
+    const BudgetSolution point = least_loss(now, all, task.without_bound());
+    if (point.feasible()) task.measure(point.choices, now);
+    tick("check", ++done, static_cast<std::int64_t>(costs.size()));
+  }
+}
+
 /// The share of the differences between measured and predicted that is not chance of the samples.
 double trust_in_measured(const std::vector<std::pair<double, WholeRun>>& runs, double chance) {
   const auto count = static_cast<double>(runs.size());
@@ -116,6 +132,7 @@ std::vector<WholeRun> make_curve(MixTask& task, const Tick& tick) {
   task.measure(best_choices(task.base()), task.base());
 
   fill_gaps(task, limits, task.options().frontier_points, tick);
+  meet_costs(task, limits, task.options().frontier_costs, tick);
 
   const BudgetProblem now = task.corrected_by_weighted();
   const std::vector<MeasuredMix> weighted = task.runs().weighted();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 
 #include "allocate/mix/choose.h"
@@ -51,6 +52,10 @@ void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
   result->optimal = best.optimal && loss <= best.loss;
 }
 
+bool wants_curve(const MixOptions& options) {
+  return options.frontier_points > 0 || !options.frontier_costs.empty();
+}
+
 /// The samples that losses of single groups are measured with.
 ///
 /// For one answer those that tell most are enough, since each configuration that is tried runs on
@@ -58,7 +63,7 @@ void prove(const MixTask& task, const WholeRun& chosen, MixResult* result) {
 std::optional<allocate::SomeSamples> samples_of_groups(const MixOptions& options,
                                                        allocate::WholeRuns& runs,
                                                        SampleSource& search) {
-  if (options.targets.empty() || options.frontier_points > 0) return std::nullopt;
+  if (options.targets.empty() || wants_curve(options)) return std::nullopt;
   std::vector<std::int64_t> telling = allocate::telling_samples(runs.look_at_uniform());
   if (telling.empty()) return std::nullopt;
   return std::make_optional<allocate::SomeSamples>(search, std::move(telling));
@@ -68,23 +73,24 @@ MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::Mix
                    Simulation& simulation, SampleSource* test, const allocate::Tick& tick) {
   MixResult result;
   const MixOptions& options = task.options();
-  const WholeRun* chosen = nullptr;
   if (!options.targets.empty()) {
     const allocate::MixChoice choice = allocate::choose(task, groups);
     result.infeasible = choice.infeasible;
-    result.agreed = choice.agreed;
     result.rounds = choice.rounds;
-    chosen = choice.run;
-    if (chosen != nullptr && options.budget.bound) prove(task, *chosen, &result);
   }
-  if (options.frontier_points > 0) {
+  if (wants_curve(options)) {
     for (const WholeRun& run : allocate::make_curve(task, tick))
       result.frontier.push_back(point_of(run, task, groups));
   }
   result.groups = groups.groups;
   result.num_measured = static_cast<int>(runs.all().size());
+  // Of all that was run, for the curve too.
+  const WholeRun* chosen = options.targets.empty() ? nullptr : task.best();
   if (chosen != nullptr) {
+    result.infeasible.clear();
     result.chosen = point_of(*chosen, task, groups);
+    result.agreed = std::abs(chosen->predicted_db - chosen->measured.db) <= options.tolerance_db;
+    if (options.budget.bound) prove(task, *chosen, &result);
     runs.set(chosen->measured.choices);
     if (test != nullptr) result.test_db = runs.score(*test);
     result.checks = allocate::final_checks(simulation, test, options, tick);

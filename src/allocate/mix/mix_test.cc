@@ -192,6 +192,40 @@ TEST(Mix, FrontierRisesAndEndsAtTheDearestConfiguration) {
   EXPECT_LT(r.frontier.front().costs[0], 0.3);
 }
 
+TEST(Mix, FrontierHasTheBestConfigurationWithinEachCostThatIsAskedFor) {
+  Setting s("residual");
+  MixOptions o = options({});
+  o.frontier_costs = {0.7, 0.45};
+  const auto best_within = [](const MixResult& r, double cost) {
+    double db = 0.0;
+    for (const MixPoint& point : r.frontier) {
+      if (point.costs[0] <= cost) db = std::max(db, point.measured_db);
+    }
+    return db;
+  };
+  const MixResult r = s.run(o);
+  for (const double cost : o.frontier_costs) {
+    MixOptions one = options({"bops<=" + std::to_string(cost)});
+    one.max_rounds = 1;
+    EXPECT_GE(best_within(r, cost), Setting("residual").run(one).chosen->measured_db - 0.75);
+  }
+  o.frontier_costs.clear();
+  EXPECT_TRUE(s.run(o).frontier.empty());
+}
+
+TEST(Mix, NoPointOfTheFrontierBeatsWhatWasChosen) {
+  for (const char* net : {"residual", "branchy"}) {
+    MixOptions o = options({"bops<=0.6"});
+    o.frontier_points = 12;
+    const MixResult r = Setting(net).run(o);
+    ASSERT_TRUE(r.chosen);
+    for (const MixPoint& point : r.frontier) {
+      if (point.costs[0] > 0.6) continue;
+      EXPECT_LE(point.measured_db, r.chosen->measured_db) << net;
+    }
+  }
+}
+
 TEST(Mix, ImpossibleTargetsSayWhatIsPossible) {
   Setting s("residual");
   const std::vector<std::string> before = settings(s.sim);
