@@ -25,7 +25,7 @@ class Point:
 
     believed_db: float
     cost: float
-    rows: np.ndarray  # (signal, noise) by sample
+    rows: np.ndarray  # (samples, outputs, 2): signal and noise
 
     @property
     def db(self) -> float:
@@ -33,7 +33,9 @@ class Point:
 
 
 def decibel(rows: np.ndarray) -> float:
-    return float(10 * np.log10(rows[:, 0].sum() / max(rows[:, 1].sum(), 1e-30)))
+    """SQNR of the worst output, as `bitsweep mix` measures it."""
+    signal, noise = rows.sum(axis=0).T
+    return float(10 * np.log10(signal / np.maximum(noise, 1e-30)).min())
 
 
 def best_within(points: list[Point], cost: float) -> Point | None:
@@ -87,11 +89,12 @@ class Judge:
         self.set(bits)
         rows = []
         for feed, exact in zip(self.samples, self.exact, strict=True):
-            signal = noise = 0.0
-            for e, q in zip(exact, self.sim.session.run(None, feed), strict=True):
-                signal += float(np.sum(np.float64(e) ** 2))
-                noise += float(np.sum((np.float64(e) - q) ** 2))
-            rows.append((signal, noise))
+            rows.append(
+                [
+                    (np.sum(np.float64(e) ** 2), np.sum((np.float64(e) - q) ** 2))
+                    for e, q in zip(exact, self.sim.session.run(None, feed), strict=True)
+                ]
+            )
         return Point(believed_db, _core.present_costs(self.sim.native)[1], np.array(rows))
 
     def points_of_reference(self, answer: dict, wanted: Collection[int]) -> list[Point]:

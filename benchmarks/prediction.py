@@ -44,7 +44,8 @@ def chosen_bits(mix: _core.MixProblem, group: int, choice: int) -> dict[str, int
 
 def even_weights(measured: list[np.ndarray]) -> np.ndarray:
     """By sample, so that each has the same say: one over the geometric mean of its errors."""
-    noise = np.array([rows[:, 1] for rows in measured])
+    signal = measured[0][..., 0].sum(axis=0)
+    noise = np.array([(rows[..., 1] / signal).sum(axis=1) for rows in measured])
     return np.exp(-np.log(noise + 1e-30).mean(axis=0))
 
 
@@ -70,7 +71,7 @@ def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> Non
             measured.append(rows)
             finite.append(choices)
     weights = np.ones(len(search)) if arguments.plain else even_weights(measured)
-    measured = [rows * weights[:, None] for rows in measured]
+    measured = [rows * weights[:, None, None] for rows in measured]
     quality = np.array([decibel(rows) for rows in measured])
     count = arguments.corrections
     without = [[decibel(np.delete(r, i, 0)) for i in range(len(r))] for r in measured[:count]]

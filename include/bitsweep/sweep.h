@@ -59,8 +59,9 @@ struct MetricChoice {
 /// bootstrap for a finite population); groups whose place is the same in nearly all of them stop,
 /// the others get half as many samples again. The few groups next to the decision's boundary run on
 /// all samples, however clear the first ones look: a few per cent of the work, where mistakes would
-/// happen. The selection is nearly always that of a whole sweep on the same samples. How far it can
-/// be trusted is measured on the pilots, whose scores on all samples are known: see Stability.
+/// happen. The selection can differ by a group or two from that of a whole sweep on the same
+/// samples; how far it can be trusted is measured on the pilots, whose scores on all samples are
+/// known: see Stability.
 struct AdaptiveOptions {
   double top_fraction = 0.1;  ///< the decision: this part of the groups is the most sensitive one
   std::optional<double> threshold;  ///< instead: groups that score worse than this
