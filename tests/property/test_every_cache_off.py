@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from networks import BUILDERS, Case
+from cases import BUILDERS, Case
 
 from bitsweep import _core
 

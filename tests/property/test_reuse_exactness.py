@@ -15,7 +15,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import full_run
-from networks import BUILDERS, Case, differences, scores
+from cases import BUILDERS, Case, differences, scores
 
 from bitsweep.analysis import SensitivityMetric, analyze_per_quantizer_sensitivity
 from bitsweep.quantsim import QuantizationSimModel
