@@ -97,7 +97,7 @@ namespace {
 
 // A suffix that computes in another order repeats a value by chance, where few bits are kept often:
 // bits of the significand that have to agree before it is believed that all others will, too.
-constexpr std::int64_t kEnoughBits = 16 * 24;
+constexpr std::int64_t kEnoughBits = std::int64_t{16} * 24;
 
 int significand_bits(DataType type) {
   if (type == DataType::kFloat) return 24;
