@@ -92,7 +92,7 @@ void improve(MixTask& task) {
     const BudgetProblem now = task.corrected();
     const double wanted_db = task.wanted_db() ? wanted_prediction_db(task, now, *best) : 0.0;
     std::vector<int> next;
-    for (; next.empty() && aim_db >= kLowestDb; aim_db -= kStepDb) {
+    for (; aim_db >= kLowestDb; aim_db -= kStepDb) {
       next =
           propose(task, now, *best, task.wanted_db() ? loss_of_db(wanted_db + aim_db) : INFINITY);
       if (!next.empty() || !task.wanted_db()) break;

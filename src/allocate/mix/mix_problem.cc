@@ -64,9 +64,7 @@ std::vector<double> without(const std::vector<double>& square, std::size_t size,
 /// @throws Error(kInvalidData) when that leaves a group with nothing.
 void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>* notes) {
   const auto group_text = [&](std::size_t g) {
-    const QuantizerGroup& names = groups.groups[g];
-    return "the group of \"" +
-           (names.activations.empty() ? names.parameters : names.activations).front() + "\"";
+    return "the group of \"" + group_name(groups.groups[g]) + "\"";
   };
   for (const auto& [group, choice] : losses.not_finite) {
     const auto g = static_cast<std::size_t>(group);

@@ -68,11 +68,9 @@ std::string why_out_of_reach(MixTask& task, const MixGroups& groups) {
   const QuantizerGroup& group = groups.groups[worst.group];
   const Candidate& choice = groups.choices[worst.group][worst.choice];
   if (choice.activation == Format::parse("float32") || worst.loss <= 0.0) return measured;
-  const std::string name =
-      (group.activations.empty() ? group.parameters : group.activations).front();
-  return measured + "; the group of \"" + name + "\" loses most: alone, in its best candidate " +
-         mix_candidate_text(choice) + ", it leaves " + db_text(db_of(worst.loss)) + "; " +
-         way_out(task, group);
+  return measured + "; the group of \"" + group_name(group) +
+         "\" loses most: alone, in its best candidate " + mix_candidate_text(choice) +
+         ", it leaves " + db_text(db_of(worst.loss)) + "; " + way_out(task, group);
 }
 
 }  // namespace bitsweep::allocate
