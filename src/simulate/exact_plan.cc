@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/parallel_for.h"
-#include "base/sha256.h"
+#include "simulate/feed_digest.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -13,17 +13,6 @@ namespace {
 constexpr int kMaxRounds = 5;
 // Work that exactness may cost, beside that of the unrestricted plan.
 constexpr double kPriceOfExactness = 1.2;
-
-std::string digest(const Feed& feed) {
-  Sha256 hash;
-  for (const auto& [name, tensor] : feed) {
-    hash.add(name);
-    hash.add_number(static_cast<int>(tensor.type()));
-    hash.add(tensor.shape().data(), tensor.shape().size() * sizeof(std::int64_t));
-    hash.add(tensor.data(), tensor.size_bytes());
-  }
-  return hash.digest();
-}
 
 /// Looks which suffixes of the engine's plan repeat the float pass of one sample.
 class ExactnessCheck {
@@ -112,7 +101,7 @@ CutPlan find_exact_plan(Engine& engine, const std::vector<State>& states, const 
 
 CutPlan set_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
                        const CutPlanOptions& options, int num_threads) {
-  std::string sample = digest(feed);
+  std::string sample = digest_of(feed);
   std::shared_ptr<const FoundPlan>& found = engine.found_plan();
   if (found != nullptr && found->states == states && found->options == options &&
       found->sample == sample) {

@@ -1,7 +1,7 @@
 #include "sweep/journal/content_key.h"
 
 #include "base/sha256.h"
-#include "bitsweep/sequence.h"
+#include "simulate/feed_digest.h"
 #include "simulate/runtime_version.h"
 
 namespace bitsweep::journal {
@@ -9,13 +9,6 @@ namespace {
 
 // Raised when the same content is scored in another way than before.
 constexpr std::string_view kScheme = "bitsweep answers 1";
-
-void add_tensor(Sha256* hash, const Tensor& tensor) {
-  hash->add_number(static_cast<std::int32_t>(tensor.type()));
-  hash->add(tensor.shape().data(), tensor.shape().size() * sizeof(std::int64_t));
-  hash->add(tensor.data(), tensor.size_bytes());
-  for (const Tensor& element : elements_of(tensor)) add_tensor(hash, element);
-}
 
 Key key_of_site(const std::string& tensor, const Quantizer& quantizer) {
   Sha256 hash;
@@ -38,14 +31,7 @@ Key key_of_site(const std::string& tensor, const Quantizer& quantizer) {
 
 }  // namespace
 
-Key key_of(const Feed& feed) {
-  Sha256 hash;
-  for (const auto& [name, tensor] : feed) {
-    hash.add(name);
-    add_tensor(&hash, tensor);
-  }
-  return hash.digest();
-}
+Key key_of(const Feed& feed) { return simulate::digest_of(feed); }
 
 Key key_of(std::string_view metric, const MetricOptions& options, const Tensor& labels) {
   Sha256 hash;
@@ -53,7 +39,7 @@ Key key_of(std::string_view metric, const MetricOptions& options, const Tensor& 
   hash.add_number(options.k);
   hash.add_number(options.max_db);
   for (const int output : options.outputs) hash.add_number(output);
-  if (labels.defined()) add_tensor(&hash, labels);
+  if (labels.defined()) simulate::add_tensor(&hash, labels);
   return hash.digest();
 }
 
