@@ -393,16 +393,9 @@ class PieceBuilder {
       // of its own.
       const bool no_node =
           (contents_.has_input(t) || contents_.statics.count(t) > 0) && quantizer_of_.count(t) == 0;
-      if (!listed.insert(t).second || no_node) {
-        onnx::NodeProto* node = onnx_graph_->add_node();
-        node->set_op_type("Identity");
-        node->add_input(name);
-        name = hidden("passed", name_of(t));
-        node->set_name(name);
-        node->add_output(name);
-      }
-      onnx::ValueInfoProto* value = onnx_graph_->add_output();
-      value->set_name(name);
+      if (!listed.insert(t).second || no_node)
+        name = add_derived("Identity", name, hidden("passed", name_of(t)));
+      onnx::ValueInfoProto* value = add_output(name);
       if (graph_.tensor(t).type != DataType::kUndefined) {
         value->mutable_type()->mutable_tensor_type()->set_elem_type(
             static_cast<std::int32_t>(graph_.tensor(t).type));
@@ -411,8 +404,30 @@ class PieceBuilder {
       } else {
         value->mutable_type();  // the runtime infers the rest
       }
-      piece_.output_names.push_back(name);
     }
+    for (const TensorId t : spec_.shapes_of) {
+      const std::string name =
+          add_derived("Shape", read_name(source_of(t)), hidden("shape", name_of(t)));
+      add_output(name)->mutable_type()->mutable_tensor_type()->set_elem_type(
+          onnx::TensorProto::INT64);
+    }
+  }
+
+  /// A node that makes `to` from one tensor.
+  std::string add_derived(const char* op_type, const std::string& from, const std::string& to) {
+    onnx::NodeProto* node = onnx_graph_->add_node();
+    node->set_op_type(op_type);
+    node->set_name(to);
+    node->add_input(from);
+    node->add_output(to);
+    return to;
+  }
+
+  onnx::ValueInfoProto* add_output(const std::string& name) {
+    onnx::ValueInfoProto* value = onnx_graph_->add_output();
+    value->set_name(name);
+    piece_.output_names.push_back(name);
+    return value;
   }
 
   const Graph& graph_;

@@ -30,6 +30,8 @@ struct SubgraphSpec {
                                    ///< tensors (weights to be bound)
   std::vector<TensorId>
       outputs{};  ///< graph outputs of the piece, in this order; may also be inputs of the piece
+  /// Tensors made in the piece whose shapes are further outputs, behind those: int64 [rank].
+  std::vector<TensorId> shapes_of{};
   std::vector<QuantizerInsertion> quantizers{};
   std::map<TensorId, Tensor>
       replaced{};  ///< static tensors with another value (baked fake-quantized weights)
@@ -81,7 +83,7 @@ struct Piece {
   std::vector<std::string>
       input_names;  ///< names in the piece, in the order of SubgraphSpec::inputs
   std::vector<std::string>
-      output_names;         ///< names in the piece, in the order of SubgraphSpec::outputs
+      output_names;         ///< names in the piece: SubgraphSpec::outputs, then shapes_of
   std::string state_input;  ///< name of the input that SubgraphSpec::state_input adds
 };
 

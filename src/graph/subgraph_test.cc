@@ -87,6 +87,20 @@ TEST(BuildSubgraph, TakesTheConstantNodesItNeedsAndNothingElse) {
   EXPECT_EQ(proto.opset_import(1).domain(), kQuantizerDomain);
 }
 
+TEST(BuildSubgraph, ShapesAreOutputsBehindTheTensors) {
+  const Graph g(chain().model());
+  const Piece piece = build_subgraph(g, {.nodes = {0, 1, 3},
+                                         .inputs = {g.find("x")},
+                                         .outputs = {g.find("y")},
+                                         .shapes_of = {g.find("h"), g.find("y")}});
+  const onnx::GraphProto proto = parse(piece).graph();
+  EXPECT_THAT(lines(proto), ElementsAre("h = MatMul(x, w1)", "r = Relu(h)", "wt = Transpose(w2)",
+                                        "y = MatMul(r, wt)", "bitsweep.shape/h = Shape(h)",
+                                        "bitsweep.shape/y = Shape(y)"));
+  EXPECT_THAT(piece.output_names, ElementsAre("y", "bitsweep.shape/h", "bitsweep.shape/y"));
+  EXPECT_EQ(proto.output(1).type().tensor_type().elem_type(), onnx::TensorProto::INT64);
+}
+
 TEST(BuildSubgraph, AConstantTensorListedAsInputIsBoundFromOutside) {
   Graph g(chain().model());
   g.set_type(g.find("wt"), DataType::kFloat);

@@ -291,7 +291,9 @@ class Engine {
   SessionOptions session_options(int threads) const;
   graph::SubgraphSpec every_tensor() const;
   void infer_types();
-  bool infer_shapes(const Session& session, const std::vector<graph::TensorId>& outputs);
+  std::vector<graph::TensorId> infer_shapes(const graph::SubgraphSpec& spec);
+  void run_for_shapes(graph::SubgraphSpec spec, const std::vector<graph::TensorId>& tensors,
+                      const std::map<graph::TensorId, Tensor>& values);
 
   SimulationOptions options_;
   int num_threads_ = 1;

@@ -117,19 +117,44 @@ std::vector<Tensor> Engine::observe(const Feed& feed, DivisorWatch* divisors, Ob
   return in_output_order(values, results);
 }
 
-// What the runtime infers from the shapes of the feed needs no run, which would hold every tensor.
-bool Engine::infer_shapes(const Session& session, const std::vector<TensorId>& outputs) {
-  std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
+// What the runtime infers from the shapes of the feed needs no run. Gives the tensors that do.
+std::vector<TensorId> Engine::infer_shapes(const graph::SubgraphSpec& spec) {
+  SessionOptions o = session_options(num_threads_);
+  o.optimization = Optimization::kNone;
+  const Session session(graph::build_subgraph(graph_, spec), o);
+  std::vector<TensorId> unknown;
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    Shape shape;
     const std::optional<std::vector<Dimension>> inferred = session.output_shape(i);
-    if (!inferred) return false;
-    Shape& shape = shapes.emplace_back();
-    for (const Dimension& dimension : *inferred) shape.push_back(dimension.size);
-    if (std::any_of(shape.begin(), shape.end(), [](std::int64_t size) { return size < 0; }))
-      return false;
+    if (inferred) {
+      for (const Dimension& dimension : *inferred) shape.push_back(dimension.size);
+    }
+    const bool is_known = inferred && std::all_of(shape.begin(), shape.end(),
+                                                  [](std::int64_t size) { return size >= 0; });
+    if (is_known) {
+      graph_.set_shape(spec.outputs[i], std::move(shape));
+    } else {
+      unknown.push_back(spec.outputs[i]);
+    }
   }
-  for (std::size_t i = 0; i < outputs.size(); ++i) graph_.set_shape(outputs[i], shapes[i]);
-  return true;
+  return unknown;
+}
+
+// Shapes only: with the tensors as outputs, the run would hold them all, and the arena for good.
+void Engine::run_for_shapes(graph::SubgraphSpec spec, const std::vector<TensorId>& tensors,
+                            const std::map<TensorId, Tensor>& values) {
+  spec.outputs.clear();
+  spec.shapes_of = tensors;
+  SessionOptions o = session_options(num_threads_);
+  o.optimization = Optimization::kNone;
+  const Session session(graph::build_subgraph(graph_, spec), o);
+  std::vector<Tensor> inputs;
+  for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
+  const std::vector<Tensor> shapes = session.run(inputs);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto* begin = static_cast<const std::int64_t*>(shapes[i].data());
+    graph_.set_shape(tensors[i], Shape(begin, begin + shapes[i].size()));
+  }
 }
 
 void Engine::keep_for_shapes(const Feed& feed) {
@@ -164,16 +189,8 @@ void Engine::observe_shapes(const Feed& feed) {
   }
   if (!spec.outputs.empty()) {
     spec.static_shapes = true;
-    SessionOptions o = session_options(num_threads_);
-    o.optimization = Optimization::kNone;
-    const Session session(graph::build_subgraph(graph_, spec), o);
-    if (!infer_shapes(session, spec.outputs)) {
-      std::vector<Tensor> inputs;
-      for (const TensorId t : spec.inputs) inputs.push_back(values.at(t));
-      const std::vector<Tensor> results = session.run(inputs);
-      for (std::size_t i = 0; i < results.size(); ++i)
-        graph_.set_shape(spec.outputs[i], results[i].shape());
-    }
+    const std::vector<TensorId> unknown = infer_shapes(spec);
+    if (!unknown.empty()) run_for_shapes(std::move(spec), unknown, values);
   }
   for (TensorId t = 0; t < static_cast<TensorId>(graph_.tensors().size()); ++t)
     graph::give_back_pages(graph_.static_value(t));
