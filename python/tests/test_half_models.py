@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+import bitsweep
 import models
 from bitsweep import QuantizationSimModel
 from bitsweep.quantsim import load_encodings_to_sim
@@ -125,3 +126,11 @@ def test_encodings_files_give_the_very_bits(name, version, tmp_path):
     again = QuantizationSimModel(example.model)
     load_encodings_to_sim(again, tmp_path / "m.encodings", strict=False)
     assert bits(again, example) == bits(sim, example)
+
+
+def test_a_mix_predicts_what_it_measures() -> None:
+    example = in_half(models.ALL["cnn"]())
+    sim = QuantizationSimModel(example.model)
+    result = bitsweep.mix(sim, example.feeds, ["W8A8", "W8A16"], frontier_points=3)
+    for point in result.frontier:
+        assert point.predicted_db == pytest.approx(point.measured_db, abs=6)

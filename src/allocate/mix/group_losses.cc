@@ -106,7 +106,8 @@ class Measurement {
     for (const Tensor& t : simulation_.run_float(feed)) {
       double& energy = energies.emplace_back(0.0);
       if (!is_quantizable_type(t.type())) continue;
-      for (const float v : t.to_float().floats()) energy += static_cast<double>(v) * v;
+      const Tensor values = t.to_float();  // a copy of halves, which has to outlive the loop
+      for (const float v : values.floats()) energy += static_cast<double>(v) * v;
     }
     options_.kept->keep(key, float_key_, kEnergies, energies);
     return energies;
