@@ -764,6 +764,8 @@ class Stability:
 class SweepResult(MetricScores):
     """Scores of all groups, most sensitive first."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def more(self) -> list[MetricScores]:
         """Scores by the further metrics."""
@@ -1230,6 +1232,8 @@ class MixCheck:
 class MixResult:
     """Outcome of bitsweep.mix."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def groups(self) -> list[QuantizerGroup]: ...
 
@@ -1275,12 +1279,30 @@ class MixResult:
     @property
     def elapsed_s(self) -> float: ...
 
+class MixProgress:
+    """How far a mix is."""
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def done(self) -> int:
+        """Samples, or evaluations."""
+
+    @property
+    def total(self) -> int:
+        """-1 while unknown."""
+
+    @property
+    def num_mixes(self) -> int:
+        """Configurations begun."""
+
 def parse_mix_candidate(text: str) -> Candidate:
     """Of W8A16, W4A8@block32@mse or float."""
 
 def mix_candidate_text(candidate: Candidate) -> str: ...
 
-def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, frontier_costs: Sequence[float] = [], tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '', latency_table: str = '', test_labels: object | None = None, check_metrics: Sequence[str] = [], own_checks: Sequence[tuple[str, object]] = []) -> MixResult:
+def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, frontier_costs: Sequence[float] = [], tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '', latency_table: str = '', test_labels: object | None = None, check_metrics: Sequence[str] = [], own_checks: Sequence[tuple[str, object]] = [], progress: object | None = None) -> MixResult:
     """Chooses the types of all groups; see bitsweep::mix."""
 
 def mix_costs() -> list[tuple[str, str]]:

@@ -6,6 +6,9 @@ callers expect for their kind of trouble, so that ``except RuntimeError`` or ``e
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 __all__ = [
     "CancelledError",
     "Error",
@@ -73,6 +76,20 @@ class CancelledError(KeyboardInterrupt):
 
     where: str = ""
     fix: str = ""
+
+
+def require_one_of(where: str, what: str, value: object, known: Sequence[str]) -> None:
+    """Raises an :class:`InvalidArgumentError` that suggests the closest name for a `value` that is not `known`."""
+    if value in known:
+        return
+    near = difflib.get_close_matches(str(value), known, n=1)
+    hint = f'did you mean "{near[0]}"? ' if near else ""
+    raise error(
+        InvalidArgumentError,
+        where,
+        f'no {what} is named "{value}"',
+        f"{hint}use one of: {', '.join(known)}",
+    )
 
 
 def error(kind: type[Error], where: str, what: str, fix: str) -> Error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from bitsweep._amp_evaluator import as_number
 from bitsweep.common.defs import qtype
 from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, error
+from bitsweep.progress import ProgressCallback, SimpleProgress, TextProgress, resolve
 from bitsweep.quantsim import QuantizationSimModel
 
 __all__ = ["apply_policy", "mix", "mix_costs", "save_mix_plot", "save_policy"]
@@ -43,6 +45,7 @@ def mix(
     latency_table: str | os.PathLike[str] | None = None,
     test_labels: Iterable[Any] | None = None,
     check: str | Callable[[Any], Any] | Sequence[str | Callable[[Any], Any]] = (),
+    progress: bool | ProgressCallback | None = None,
 ) -> _core.MixResult:
     """Chooses the types of all quantizer groups for a cost or a quality.
 
@@ -97,6 +100,9 @@ def mix(
     check : str, callable, or a list of them
         Further looks at the choice on data that the search did not see: names of metrics, computed on `test` (such as
         ``"accuracy"`` with `test_labels`), or functions ``session -> number`` of your own.
+    progress : bool or callable, optional
+        None draws a line on a terminal or in a notebook; a function gets a :class:`bitsweep.progress.Progress` with the
+        ``stage``, and stops the mix by returning something true.
 
     Returns
     -------
@@ -139,7 +145,32 @@ def mix(
         test_labels=None if test_labels is None else list(test_labels),
         check_metrics=[c for c in checks if isinstance(c, str)],
         own_checks=[_own_check(sim, c) for c in checks if not isinstance(c, str)],
+        progress=None if (show := resolve(progress)) is None else _Stages(show),
     )
+
+
+class _Stages:
+    """Times the stages of a mix, which are of unknown length, for a progress function."""
+
+    def __init__(self, show: ProgressCallback) -> None:
+        self._show = show
+        self._stage = ""
+        self._start = 0.0
+
+    def __call__(self, native: _core.MixProgress) -> Any:
+        if native.stage == "check":  # of the curve: these mixes are counted already
+            return None
+        if native.stage != self._stage:
+            if isinstance(self._show, TextProgress):
+                self._show.close()
+            self._stage = native.stage
+            self._start = time.monotonic()
+        elapsed = time.monotonic() - self._start
+        done, total = native.done, native.total
+        if native.stage == "measure mixes":
+            done, total = native.num_mixes, -1
+        remaining = elapsed / done * (total - done) if done > 0 and total > 0 else -1.0
+        return self._show(SimpleProgress(done, total, elapsed, remaining, stage=native.stage))
 
 
 def save_mix_plot(

@@ -23,6 +23,8 @@ class Progress(Protocol):
         Most sensitive group so far, empty while unknown.
     worst_score : float
         Its score.
+
+    The progress of a mix has a ``stage`` too, such as "measure groups".
     """
 
     @property
@@ -53,6 +55,7 @@ class SimpleProgress:
     remaining_s: float
     worst: str = ""
     worst_score: float = 0.0
+    stage: str = "sweep"
 
 
 def _clock(seconds: float) -> str:
@@ -91,12 +94,13 @@ class TextProgress:
 
     def text(self, progress: Progress) -> str:
         """The line for one state of progress."""
+        stage = getattr(progress, "stage", "sweep")
         if progress.total > 0:
             part = min(1.0, progress.done / progress.total)
             filled = round(part * self._width)
-            line = f"sweep [{'#' * filled}{'.' * (self._width - filled)}] {part:4.0%}"
+            line = f"{stage} [{'#' * filled}{'.' * (self._width - filled)}] {part:4.0%}"
         else:
-            line = f"sweep {progress.done} done"
+            line = f"{stage} {progress.done} done"
         line += f" {_clock(progress.elapsed_s)}"
         if progress.done > 0 and progress.elapsed_s > 0:
             line += f", {progress.done / progress.elapsed_s:.3g}/s"
@@ -126,10 +130,15 @@ class TextProgress:
         self._drawn = len(line)
 
 
+def _in_notebook() -> bool:
+    # Its streams are no terminals, but draw over a line all the same.
+    return "ipykernel" in sys.modules
+
+
 def resolve(progress: bool | ProgressCallback | None) -> ProgressCallback | None:
-    """The function to call: None draws on a terminal only, True always, False never."""
+    """The function to call: None draws on a terminal or in a notebook only, True always, False never."""
     if progress is None:
-        progress = sys.stderr.isatty()
+        progress = sys.stderr.isatty() or _in_notebook()
     if isinstance(progress, bool):
         return TextProgress() if progress else None
     return progress

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bitsweep import _core
 from bitsweep.data import Feed, Samples
-from bitsweep.errors import InvalidArgumentError, NotReadyError, error
+from bitsweep.errors import InvalidArgumentError, NotReadyError, error, require_one_of
 from bitsweep.progress import ProgressCallback, resolve
 from bitsweep.quantsim import QuantizationSimModel
 
@@ -117,10 +117,9 @@ def sweep(
         _core.MetricChoice(name, k=k, outputs=list(outputs), mean=combine == "mean")
         for name in names
     ]
-    if until not in (None, "stable"):
-        raise error(
-            InvalidArgumentError, "sweep", f'until is "{until}"', 'use "stable", or leave it out'
-        )
+    require_one_of("sweep", "combination", combine, ("worst", "mean"))
+    if until is not None:
+        require_one_of("sweep", "end of a sweep", until, ("stable",))
     source = samples if isinstance(samples, _core.SampleSource) else Samples(samples)
     return _core.sweep(
         sim.native,
@@ -162,9 +161,14 @@ def group_quantizers(
     --------
     >>> group_quantizers(sim, lambda name: name.split(".")[0])  # doctest: +SKIP
     """
-    if only not in (None, "weights", "activations"):
+    if only is not None:
+        require_one_of("sweep", "part", only, ("weights", "activations"))
+    if not callable(group) and group not in ("quantizer", "op"):
         raise error(
-            InvalidArgumentError, "sweep", f'only is "{only}"', "use weights or activations"
+            InvalidArgumentError,
+            "sweep",
+            f'no group is named "{group}"',
+            "use quantizer, op or a function",
         )
     parameters, activations = only != "activations", only != "weights"
     patterns = [include] if isinstance(include, str) else list(include)
@@ -172,7 +176,7 @@ def group_quantizers(
         groups = _core.group_by_operator(
             sim.native, parameters=parameters, activations=activations, patterns=patterns
         )
-    elif group == "quantizer" or callable(group):
+    else:
         groups = _core.group_by_quantizer(
             sim.native, parameters=parameters, activations=activations, patterns=patterns
         )
@@ -183,8 +187,6 @@ def group_quantizers(
                 if key is not None:
                     named.setdefault(key, []).append(single.name)
             groups = [_core.SweepGroup(key, tensors) for key, tensors in named.items()]
-    else:
-        raise ValueError(f'sweep: no group is named "{group}"; use quantizer, op or a function')
     if not groups:
         raise error(
             NotReadyError,

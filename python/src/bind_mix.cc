@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "bind.h"
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "display.h"
+#include "progress.h"
 #include "samples.h"
 
 namespace nb = nanobind;
@@ -37,6 +40,14 @@ class Source {
   std::unique_ptr<PythonSamples> own_;
 };
 
+/// How far a mix is, with the number of configurations that were begun.
+struct CountedProgress {
+  std::string stage;
+  std::int64_t done = 0;
+  std::int64_t total = -1;
+  std::int64_t num_mixes = 0;
+};
+
 MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object search,
                   nb::object test, std::vector<Candidate> candidates,
                   const std::vector<std::string>& targets, std::string cost, bool ignore_kernels,
@@ -46,7 +57,8 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
                   std::int64_t max_memory_bytes, bool apart, const std::string& run_directory,
                   const std::string& latency_table, nb::object test_labels,
                   std::vector<std::string> check_metrics,
-                  const std::vector<std::pair<std::string, nb::object>>& own_checks) {
+                  const std::vector<std::pair<std::string, nb::object>>& own_checks,
+                  nb::object progress) {
   MixOptions options;
   options.candidates = std::move(candidates);
   for (const std::string& target : targets) options.targets.push_back(parse_mix_target(target));
@@ -70,9 +82,12 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
       return nb::cast<double>(function());
     });
   }
-  options.progress = [](const MixProgress&) {
-    const nb::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;  // Ctrl-C
+  ProgressCaller<CountedProgress> caller(std::move(progress));
+  std::int64_t num_mixes = 0;
+  options.progress = [&](const MixProgress& p) {
+    // Each begins with its first sample.
+    if (p.stage == "measure mixes" && p.done == 1) ++num_mixes;
+    return caller({p.stage, p.done, p.total, num_mixes});
   };
   const Source calibration_source(std::move(calibration));
   const Source search_source(std::move(search));
@@ -84,7 +99,7 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
     return mix(simulation, *calibration_source, *search_source,
                test_source ? test_source->get() : nullptr, options);
   } catch (const Error&) {
-    if (PyErr_Occurred() != nullptr) throw nb::python_error();  // Ctrl-C, not our own words
+    caller.check();  // Ctrl-C, not our own words
     throw;
   }
 }
@@ -103,8 +118,9 @@ void bind_mix(nb::module_& m) {
       .def_ro("unit", &MixCheck::unit)
       .def_ro("score", &MixCheck::score)
       .def_ro("float_score", &MixCheck::float_score);
-  nb::class_<MixResult>(m, "MixResult", "Outcome of bitsweep.mix.")
-      .def_ro("groups", &MixResult::groups)
+  nb::class_<MixResult> outcome(m, "MixResult", "Outcome of bitsweep.mix.");
+  show_by_python(outcome, "mix");
+  outcome.def_ro("groups", &MixResult::groups)
       .def_ro("chosen", &MixResult::chosen)
       .def_ro("infeasible", &MixResult::infeasible)
       .def_ro("frontier", &MixResult::frontier)
@@ -119,6 +135,11 @@ void bind_mix(nb::module_& m) {
       .def_ro("num_kept", &MixResult::num_kept)
       .def_ro("notes", &MixResult::notes)
       .def_ro("elapsed_s", &MixResult::elapsed_s);
+  nb::class_<CountedProgress>(m, "MixProgress", "How far a mix is.")
+      .def_ro("stage", &CountedProgress::stage)
+      .def_ro("done", &CountedProgress::done, "Samples, or evaluations.")
+      .def_ro("total", &CountedProgress::total, "-1 while unknown.")
+      .def_ro("num_mixes", &CountedProgress::num_mixes, "Configurations begun.");
   m.def("parse_mix_candidate", &parse_mix_candidate, "text"_a,
         "Of W8A16, W4A8@block32@mse or float.");
   m.def("mix_candidate_text", &mix_candidate_text, "candidate"_a);
@@ -130,7 +151,7 @@ void bind_mix(nb::module_& m) {
         "max_memory_bytes"_a = 0, "apart"_a = false, "run_directory"_a = "", "latency_table"_a = "",
         "test_labels"_a = nb::none(), "check_metrics"_a = std::vector<std::string>(),
         "own_checks"_a = std::vector<std::pair<std::string, nb::object>>(),
-        "Chooses the types of all groups; see bitsweep::mix.");
+        "progress"_a = nb::none(), "Chooses the types of all groups; see bitsweep::mix.");
   m.def(
       "mix_costs",
       [] {

@@ -8,8 +8,6 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <chrono>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +22,8 @@
 #include "bitsweep/score_journal.h"
 #include "bitsweep/sweep.h"
 #include "convert.h"
+#include "display.h"
+#include "progress.h"
 #include "samples.h"
 
 namespace nb = nanobind;
@@ -31,48 +31,6 @@ using namespace nb::literals;
 
 namespace bitsweep::python {
 namespace {
-
-/// Calls a Python progress function a few times a second and looks for Ctrl-C.
-///
-/// An exception stops the sweep, which puts the switches back, and is raised again by check().
-class Progress {
- public:
-  explicit Progress(nb::object callback) : callback_(std::move(callback)) {}
-
-  bool operator()(const SweepProgress& progress) {
-    if (error_) {
-      return true;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    const bool last = progress.total >= 0 && progress.done >= progress.total;
-    if (!last && now - last_call_ < kInterval) {
-      return false;
-    }
-    last_call_ = now;
-    nb::gil_scoped_acquire gil;
-    try {
-      if (PyErr_CheckSignals() != 0) {
-        throw nb::python_error();
-      }
-      return !callback_.is_none() && nb::cast<bool>(nb::bool_(callback_(progress)));
-    } catch (...) {
-      error_ = std::current_exception();
-      return true;
-    }
-  }
-
-  void check() {
-    if (error_) {
-      std::rethrow_exception(std::exchange(error_, nullptr));
-    }
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kInterval{50};
-  nb::object callback_;
-  std::exception_ptr error_;
-  std::chrono::steady_clock::time_point last_call_{};
-};
 
 SweepResult run_sweep(Simulation& simulation, nb::object samples,
                       const std::vector<SweepGroup>& groups, std::vector<MetricChoice> metrics,
@@ -97,7 +55,7 @@ SweepResult run_sweep(Simulation& simulation, nb::object samples,
   options.num_threads = num_threads;
   options.max_memory_bytes = max_memory_bytes;
   options.caches = caches;
-  auto caller = std::make_shared<Progress>(std::move(progress));
+  auto caller = std::make_shared<ProgressCaller<SweepProgress>>(std::move(progress));
   options.progress = [caller](const SweepProgress& p) { return (*caller)(p); };
 
   SampleSource* source = nullptr;
@@ -248,9 +206,10 @@ void bind_result(nb::module_& m) {
       .def_ro("num_evaluations", &Stability::num_evaluations)
       .def_ro("num_without_stopping", &Stability::num_without_stopping);
 
-  nb::class_<SweepResult, MetricScores>(m, "SweepResult",
-                                        "Scores of all groups, most sensitive first.")
-      .def_ro("more", &SweepResult::more, "Scores by the further metrics.")
+  nb::class_<SweepResult, MetricScores> outcome(m, "SweepResult",
+                                                "Scores of all groups, most sensitive first.");
+  show_by_python(outcome, "sweep");
+  outcome.def_ro("more", &SweepResult::more, "Scores by the further metrics.")
       .def_prop_ro("mode",
                    [](const SweepResult& r) { return std::string(sweep_mode_name(r.mode)); })
       .def_ro("num_samples", &SweepResult::num_samples)

@@ -1,0 +1,47 @@
+"""Results in a notebook, and progress of a mix."""
+
+import pytest
+
+import bitsweep
+from bitsweep._display import _table
+from bitsweep.progress import TextProgress
+
+
+@pytest.fixture
+def sim(cnn):
+    sim = bitsweep.QuantizationSimModel(cnn.model)
+    sim.compute_encodings(cnn.feeds)
+    return sim
+
+
+def test_a_sweep_shows_its_worst_groups(sim, cnn):
+    result = bitsweep.sweep(sim, cnn.feeds)
+    worst = result.scores[0]
+    assert repr(result).startswith(f"<SweepResult: sqnr of {len(result.scores)} groups")
+    assert f'"{worst.name}" at {worst.score:.2f} dB' in repr(result)
+    html = result._repr_html_()
+    assert html.count("<tr>") == 1 + min(10, len(result.scores))
+    assert f"<td>{worst.name}</td>" in html
+
+
+def test_a_mix_shows_its_choice_and_tells_how_far_it_is(sim, cnn):
+    seen = []
+    result = bitsweep.mix(
+        sim, cnn.feeds, ["W8A8", "W8A16"], "bops<=0.8", frontier_points=3, progress=seen.append
+    )
+    assert f"{result.chosen.measured_db:.2f} dB at bops" in repr(result)
+    assert result._repr_html_().count("<tr>") == 1 + len(result.frontier)
+    stages = list(dict.fromkeys(step.stage for step in seen))
+    assert stages[:2] == ["calibrate", "measure groups"]
+    assert all(step.elapsed_s >= 0 for step in seen)
+    assert TextProgress().text(seen[0]).startswith("calibrate [")
+
+
+def test_an_impossible_mix_shows_why(sim, cnn):
+    result = bitsweep.mix(sim, cnn.feeds, ["W8A8"], "bytes<=1", frontier_points=0)
+    assert "minimum of bytes" in repr(result)
+    assert "minimum of bytes" in result._repr_html_()
+
+
+def test_names_are_escaped():
+    assert "<td>a&lt;b&gt;</td>" in _table("t", ("name",), [("a<b>",)])
