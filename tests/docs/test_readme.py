@@ -75,6 +75,7 @@ def test_the_python_example_runs(tmp_path):
 EFFECTS = {
     "inspect": ("conv", []),
     "sweep": ("conv", ["out/results.json", "out/report.html"]),
+    "analyze": ("conv", ["out/index.html"]),
     "mix": ("W8A16 x ", ["out/policy.json", "out/frontier.html", "out/model.qdq.onnx"]),
     "quantize": ("logits", ["model_qdq.onnx"]),
     "verify": ("logits", []),
