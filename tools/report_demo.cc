@@ -4,7 +4,8 @@
 //
 // The file holds what `bitsweep sweep` writes; these keys are read too: "title", "metric" (text),
 // "better" ("higher" or "lower"), "order" (names along the x axis; default: by rank), "patterns",
-// "details_label", "gram" (rows of inner products, for interactions).
+// "details_label", "gram" (rows of inner products, for interactions), "sentences", "links" (text by
+// file), "next".
 
 #include <cstdio>
 #include <fstream>
@@ -63,8 +64,14 @@ bitsweep::SensitivityPage page_of(const Json& json) {
     if (row.contains("interval"))
       page.intervals.emplace_back(score_of(row["interval"][0]), score_of(row["interval"][1]));
     page.tied_with_next.push_back(row.value("tied_with_next", false));
+    page.repeats.push_back(row.value("repeats", false));
     if (details) page.details.push_back(row.value("detail", ""));
   }
+  page.intro.sentences = json.value("sentences", page.intro.sentences);
+  page.intro.next_command = json.value("next", "");
+  const Json links = json.value("links", Json::object());
+  for (const auto& [file, text] : links.items())
+    page.intro.links.emplace_back(file, text.get<std::string>());
   if (json.contains("gram")) page.interactions = interactions_of(json["gram"], order);
   return page;
 }

@@ -13,6 +13,10 @@ namespace BITSWEEP_EXPORT bitsweep {
 /// Empty when none is near.
 std::string closest_name(std::string_view name, std::span<const std::string> candidates);
 
+/// `did you mean "conv1"? `, with a blank behind it, for the beginning of a fix; empty when no
+/// candidate is near.
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
+
 /// "a", "b" and 3 more: the first `limit` names in quotes; "none" without names.
 std::string quoted_list(std::span<const std::string> names, std::size_t limit = 8);
 

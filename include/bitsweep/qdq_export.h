@@ -42,6 +42,9 @@ struct QdqOptions {
   std::string profile = "onnx";
 };
 
+/// Names of all target profiles.
+std::vector<std::string> target_profiles();
+
 /// What a target profile does to a tensor, or why it can't take it.
 struct ProfileNote {
   std::string tensor;     ///< its name in the model

@@ -12,6 +12,14 @@
 
 namespace BITSWEEP_EXPORT bitsweep {
 
+/// What a reader of a page should know first, and where to go from there.
+struct PageIntro {
+  std::vector<std::string> sentences;
+  /// Files beside the page, and what they show.
+  std::vector<std::pair<std::string, std::string>> links;
+  std::string next_command;
+};
+
 /// What a sensitivity page shows: one point per entry, x in the order given.
 struct SensitivityPage {
   std::string title;
@@ -25,10 +33,14 @@ struct SensitivityPage {
   /// For each score, or empty: the samples leave open which of this and the next rank is more
   /// sensitive.
   std::vector<bool> tied_with_next;
+  /// For each score, or empty: it is that of another entry, too, whose quantizer it has; left out
+  /// of the short list of the most sensitive.
+  std::vector<bool> repeats;
   /// Shown for its first output as a matrix of the most sensitive entries and a list of pairs.
   std::optional<Interactions> interactions;
   std::vector<std::pair<std::string, std::string>>
       facts;  ///< model, samples, time ... shown above the plot
+  PageIntro intro;
 };
 
 /// Default toggles: projection weights of transformers.
@@ -38,8 +50,8 @@ std::vector<std::string> default_highlight_patterns();
 ///
 /// Entries are ranked by score, most sensitive first; ties keep the order given. A NaN gets no
 /// rank; it and infinite scores are listed but not drawn.
-/// @throws Error(kInvalidArgument) without scores or when `details`, `intervals` or
-/// `tied_with_next` has another length; Error(kIo).
+/// @throws Error(kInvalidArgument) without scores or when `details`, `intervals`, `tied_with_next`
+/// or `repeats` has another length; Error(kIo).
 void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::path& path);
 
 /// What one quantizer covers: the smallest and the largest bound over its channels.
@@ -118,6 +130,7 @@ struct FrontierPage {
   int chosen = -1;                  ///< one of `points`; -1: none
   std::optional<double> wanted;     ///< least quality that was asked for
   std::vector<std::pair<std::string, std::string>> facts;
+  PageIntro intro;
 };
 
 /// The frontier of a mix and what was chosen, over one of mix_costs(); groups are in the order in

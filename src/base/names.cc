@@ -50,6 +50,11 @@ std::string closest_name(std::string_view name, std::span<const std::string> can
   return best;
 }
 
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  const std::string near = closest_name(name, candidates);
+  return near.empty() ? "" : "did you mean \"" + near + "\"? ";
+}
+
 std::string quoted_list(std::span<const std::string> names, std::size_t limit) {
   if (names.empty()) return "none";
   std::string text;
@@ -61,10 +66,8 @@ std::string quoted_list(std::span<const std::string> names, std::size_t limit) {
 
 Error unknown_name(const std::string& where, const std::string& kind, std::string_view name,
                    std::span<const std::string> known) {
-  const std::string near = closest_name(name, known);
   return {ErrorCode::kInvalidArgument, where, fmt::format("no {} is named \"{}\"", kind, name),
-          fmt::format("{}use one of: {}", near.empty() ? "" : "did you mean \"" + near + "\"? ",
-                      fmt::join(known, ", "))};
+          fmt::format("{}use one of: {}", did_you_mean(name, known), fmt::join(known, ", "))};
 }
 
 }  // namespace bitsweep

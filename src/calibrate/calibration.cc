@@ -8,6 +8,7 @@
 #include "bitsweep/names.h"
 #include "calibrate/methods/histogram_observer.h"
 #include "calibrate/methods/min_max.h"
+#include "calibrate/scheme_names.h"
 
 namespace bitsweep {
 namespace {
@@ -29,13 +30,22 @@ constexpr std::array<NamedScheme, 6> kSchemes = {{
 
 }  // namespace
 
+namespace calibrate {
+
+std::vector<std::string> scheme_names() {
+  std::vector<std::string> names;
+  names.reserve(kSchemes.size());
+  for (const NamedScheme& row : kSchemes) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace calibrate
+
 Scheme parse_scheme(std::string_view name) {
-  std::vector<std::string> known;
   for (const NamedScheme& row : kSchemes) {
     if (row.name == name) return row.scheme;
-    known.emplace_back(row.name);
   }
-  throw unknown_name("calibrate", "scheme", name, known);
+  throw unknown_name("calibrate", "scheme", name, calibrate::scheme_names());
 }
 
 std::string_view scheme_name(Scheme scheme) {

@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <limits>
+#include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 
-#include "bitsweep/analysis.h"
+#include "analyze_output.h"
 #include "bitsweep/error.h"
 #include "bitsweep/layer_error.h"
 #include "bitsweep/passes.h"
@@ -19,16 +16,12 @@
 #include "help.h"
 #include "interrupt.h"
 #include "options.h"
+#include "sentences.h"
 #include "sweep_output.h"
 #include "words.h"
 
 namespace bitsweep::cli {
 namespace {
-
-namespace fs = std::filesystem;
-using Values = std::vector<std::pair<std::string, double>>;
-
-constexpr std::size_t kRowsShown = 20;
 
 struct Arguments {
   ModelArguments model;
@@ -37,17 +30,6 @@ struct Arguments {
   std::string max_memory;
   std::string progress = "auto";
   std::string output_folder;
-};
-
-/// What was found, layers in topological order.
-struct Analysis {
-  MetricInfo metric;
-  std::optional<double> float_score;
-  Values whole;  ///< with weights, activations, or all quantized
-  Values alone;
-  std::vector<std::string> ranking;  ///< layers, the most sensitive one alone first
-  Values all_others;
-  Values mse;
 };
 
 /// Runs sweeps that share everything but their groups and mode.
@@ -60,6 +42,11 @@ class Analyzer {
   Analysis analyze() {
     Analysis found;
     found.metric = find_metric(arguments_.metric);
+    found.facts = {{"model", arguments_.model.model},
+                   {"data", arguments_.data.data},
+                   {"bits", arguments_.model.bits},
+                   {"scheme", arguments_.model.scheme},
+                   {"rules", arguments_.model.rules}};
     const std::vector<SweepGroup> layers = group_by_layer(simulation_);
     if (layers.empty()) {
       throw Error(ErrorCode::kInvalidModel, "analyze",
@@ -134,9 +121,12 @@ class Analyzer {
     SweepProgress progress;
     progress.total = samples_.size();
     samples_.rewind();
+    const auto start = std::chrono::steady_clock::now();
     Values values;
     for (const LayerError& row : layer_errors(simulation_, samples_, -1, [&](std::int64_t done) {
            progress.done = done;
+           progress.elapsed_s =
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
            reporter_.update(progress);
            if (interrupted()) stop();
            return false;
@@ -170,52 +160,6 @@ Model prepared(const Arguments& arguments) {
   return std::move(result.model);
 }
 
-void write_files(const fs::path& folder, const Simulation& simulation, const Analysis& found) {
-  const std::string label = found.metric.unit.empty()
-                                ? found.metric.name
-                                : found.metric.name + " (" + found.metric.unit + ")";
-  write_layer_values(folder, "per_layer_quant_enabled", "Score with only one layer quantized",
-                     label, found.alone);
-  write_layer_values(folder, "per_layer_quant_disabled", "Score with all but one layer quantized",
-                     label, found.all_others);
-  write_layer_values(folder, "per_layer_mse_loss", "Error of each layer's output", "MSE",
-                     found.mse);
-  write_quantizer_ranges(simulation, folder);
-  if (simulation.options().scheme != Scheme::kMinMax)
-    write_quantizer_histograms(simulation, folder);
-}
-
-double value_of(const Values& values, const std::string& name) {
-  const auto row = std::find_if(values.begin(), values.end(),
-                                [&](const auto& value) { return value.first == name; });
-  return row == values.end() ? std::numeric_limits<double>::quiet_NaN() : row->second;
-}
-
-std::string text_of(const Analysis& found) {
-  const std::string& unit = found.metric.unit;
-  Table table({{"alone", true}, {"all others", true}, {"mse", true}, {"layer"}});
-  for (std::size_t i = 0; i < std::min(found.ranking.size(), kRowsShown); ++i) {
-    const std::string& layer = found.ranking[i];
-    const double mse = value_of(found.mse, layer);
-    table.add({score_text(value_of(found.alone, layer), unit),
-               score_text(value_of(found.all_others, layer), unit),
-               std::isnan(mse) ? "-" : fmt::format("{:.3g}", mse), layer});
-  }
-  std::string text = table.text();
-  if (found.ranking.size() > kRowsShown)
-    text += fmt::format("and {} less sensitive\n", found.ranking.size() - kRowsShown);
-  text += "\nmodel   ";
-  for (std::size_t i = 0; i < found.whole.size(); ++i) {
-    const auto& [part, score] = found.whole[i];
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", score_text(score, unit),
-                        part == "all" ? "with all quantized" : "with " + part + " only");
-  }
-  if (found.float_score) text += fmt::format(", {} in float", score_text(*found.float_score, unit));
-  return text + fmt::format("\nmetric  {}: {}; {} is better\n", found.metric.name,
-                            found.metric.summary,
-                            found.metric.better == Better::kHigher ? "higher" : "lower");
-}
-
 int run_analyze(const Arguments& arguments) {
   catch_interrupts();
   find_metric(arguments.metric);
@@ -229,9 +173,13 @@ int run_analyze(const Arguments& arguments) {
   arguments.model.apply_to(simulation);
   calibrate(simulation, *calibration_samples, reporter);
   const Analysis found = Analyzer(arguments, simulation, *samples, reporter).analyze();
-  write_files(arguments.output_folder, simulation, found);
-  fmt::print("{}", text_of(found));
-  fmt::print("saved   {}\n", arguments.output_folder);
+  const std::string next =
+      next_mix(arguments.model.model, arguments.data.data, arguments.model.rules);
+  write_analysis(arguments.output_folder, simulation, found, next);
+  fmt::print("{}", analysis_text(found));
+  fmt::print("saved   {}, and the pages that it links\n",
+             (std::filesystem::path(arguments.output_folder) / "index.html").string());
+  fmt::print("next    {}\n", next);
   return 0;
 }
 
@@ -246,6 +194,8 @@ void add_analyze_command(CLI::App* app, Action* action) {
   arguments->model.scheme = "tf_enhanced";  // as the reference; min_max keeps no histograms
   arguments->model.add_to(command);
   arguments->data.add_to(command);
+  arguments->data.add_calibration_to(command);
+  arguments->data.add_labels_to(command);
   begin_options(command, "Analysis and results");
   command
       ->add_option("--metric", arguments->metric,

@@ -65,8 +65,6 @@ void add_export_command(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.add_to(command);
   arguments->data.add_to(command);
-  command->remove_option(command->get_option("--calibration-data"));
-  command->remove_option(command->get_option("--calibration-samples"));
   begin_options(command, "Files to write");
   command->add_option("-o,--output", arguments->folder, "existing folder for the files")
       ->required()
@@ -75,9 +73,9 @@ void add_export_command(CLI::App* app, Action* action) {
       ->add_option("--prefix", arguments->prefix,
                    "name of the files; that of the model when not given")
       ->type_name("NAME");
-  command->add_option("--encodings-version", arguments->version, "0.6.1, 1.0.0 or 2.0.0")
-      ->capture_default_str()
-      ->type_name("VERSION");
+  take_one_of(command->add_option("--encodings-version", arguments->version, "of the file's form")
+                  ->capture_default_str(),
+              {"0.6.1", "1.0.0", "2.0.0"});
   take_one_of(command
                   ->add_option("--activations", arguments->activations,
                                "sign of the codes in version 2.0.0")

@@ -47,10 +47,9 @@ void QdqArguments::add_to(CLI::App* command) {
   take_one_of(command->add_option("--activations", activations, "sign of the codes of activations")
                   ->capture_default_str(),
               {"unsigned", "signed"});
-  command
-      ->add_option("--target", target, "what the model is for: onnx, ort_cpu, tensorrt or qnn_htp")
-      ->capture_default_str()
-      ->type_name("NAME");
+  take_one_of(
+      command->add_option("--target", target, "what the model is for")->capture_default_str(),
+      target_profiles());
   weights_file.add_to(command);
   command->add_flag("--no-int32-bias", no_int32_bias, "leave biases in float");
   command->add_flag(

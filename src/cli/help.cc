@@ -4,7 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <memory>
+#include <optional>
 
 #include "bitsweep/names.h"
 
@@ -127,6 +130,16 @@ std::string extra_words(const CLI::App& command, const std::string& help) {
                      near.empty() ? "" : fmt::format("did you mean --{}? ", near), help);
 }
 
+/// The number that is the whole word.
+template <typename Number>
+std::optional<Number> number_in(const std::string& word) {
+  Number value{};
+  const char* const end = word.data() + word.size();
+  const auto [next, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc() || next != end) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 void use_help_layout(CLI::App* app) { app->formatter(std::make_shared<HelpLayout>()); }
@@ -143,6 +156,36 @@ void take_one_of(CLI::Option* option, const std::vector<std::string>& words) {
     return std::string(error.what()).substr(2);
   };
   option->check(check, "", "");
+}
+
+void take_whole_numbers(CLI::Option* option, std::int64_t least, std::int64_t most) {
+  option->type_name("N");
+  const bool is_open = most == std::numeric_limits<std::int64_t>::max();
+  const std::string range =
+      is_open ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
+  option->check(
+      [=](const std::string& word) -> std::string {
+        const std::optional<std::int64_t> value = number_in<std::int64_t>(word);
+        if (value && *value >= least && *value <= most) return "";
+        return fmt::format("\"{}\" is no whole number {}", word, range);
+      },
+      "", "");
+}
+
+void take_numbers(CLI::Option* option, const std::string& type_name, const NumberRange& range) {
+  option->type_name(type_name);
+  std::string text = range.above ? fmt::format(" above {}", *range.above) : "";
+  if (range.least) text += fmt::format(" of at least {}", *range.least);
+  if (range.most) text += fmt::format(" and at most {}", *range.most);
+  option->check(
+      [range, text](const std::string& word) -> std::string {
+        const std::optional<double> value = number_in<double>(word);
+        const bool fits =
+            value && std::isfinite(*value) && !(range.above && *value <= *range.above) &&
+            !(range.least && *value < *range.least) && !(range.most && *value > *range.most);
+        return fits ? "" : fmt::format("\"{}\" is no number{}", word, text);
+      },
+      "", "");
 }
 
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {

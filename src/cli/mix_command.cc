@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "calibrate.h"
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
@@ -18,6 +20,8 @@
 
 namespace bitsweep::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Arguments {
   ModelArguments model;
@@ -85,7 +89,10 @@ int run_mix(const Arguments& arguments) {
   const MixSamples samples(arguments.data, model);
   if (!arguments.data.data.labels.empty() || !arguments.data.test_labels.empty())
     require_use_of_labels(arguments.checks);
-  prepare_output_folder(arguments.output_folder);
+  const fs::path folder = arguments.output_folder;
+  if (fs::exists(folder / "journal.sqlite"))
+    note("continuing with what was run in " + folder.string() + " before");
+  prepare_output_folder(folder);
 
   Simulation simulation(model, simulation_options);
   arguments.model.apply_to(simulation);
@@ -97,17 +104,23 @@ int run_mix(const Arguments& arguments) {
   const MixResult result =
       mix(simulation, *samples.calibration, *samples.search, samples.test, options);
   reporter.end();
-  write_mix(arguments.output_folder, simulation, result, arguments.cost, options.targets);
-  fmt::print("{}", mix_text(result, arguments.cost));
+  const MixRequest request{.model = arguments.model.model,
+                           .data = arguments.data.data.data,
+                           .rules = arguments.model.rules,
+                           .cost = arguments.cost,
+                           .targets = options.targets};
+  write_mix(folder, simulation, result, request);
+  fmt::print("{}", mix_text(result, request));
   fmt::print("work    {}, {} run for real, {} of samples, {} known before, {}\n",
              plural(static_cast<std::int64_t>(result.groups.size()), "group"),
              plural(result.num_measured, "configuration"), plural(result.num_run, "run"),
              result.num_kept, duration_text(result.elapsed_s));
-  if (!result.frontier.empty() || result.chosen)
-    fmt::print("saved   {}\n", arguments.output_folder);
+  fmt::print("{}", saved_text(folder, result, request));
   if (result.infeasible.empty()) return 0;
   std::fflush(stdout);
-  fmt::print(stderr, "infeasible: {}\n", result.infeasible);
+  const bool is_cost = result.infeasible.starts_with("the minimum of ");
+  fmt::print(stderr, "infeasible: {}{}\n", result.infeasible,
+             is_cost ? "; allow that much, or add candidates of fewer bits" : "");
   return 1;
 }
 
@@ -161,25 +174,22 @@ void add_mix_command(CLI::App* app, Action* action) {
                     "ignore the kernels that the rules file lists");
   command->add_flag("--apart", arguments->apart,
                     "decide weights and activations of a group apart, where the kernels allow it");
-  command
-      ->add_option("--points", arguments->frontier_points,
-                   "points of the curve, each run for real; 0: no curve")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str()
-      ->type_name("N");
-  command
-      ->add_option("--points-at", arguments->frontier_costs,
-                   "costs, in the unit of --cost: the curve also gets the best configuration "
-                   "found within each")
-      ->delimiter(',')
-      ->check(CLI::PositiveNumber)
-      ->type_name("COST,...");
-  command
-      ->add_option("--tolerance", arguments->tolerance_db,
-                   "dB between predicted and measured quality that end the search")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str()
-      ->type_name("DB");
+  take_whole_numbers(command
+                         ->add_option("--points", arguments->frontier_points,
+                                      "points of the curve, each run for real; 0: no curve")
+                         ->capture_default_str(),
+                     0, 1000);
+  take_numbers(command
+                   ->add_option("--points-at", arguments->frontier_costs,
+                                "costs, in the unit of --cost: the curve also gets the best "
+                                "configuration found within each")
+                   ->delimiter(','),
+               "COST,...", {.above = 0.0});
+  take_numbers(command
+                   ->add_option("--tolerance", arguments->tolerance_db,
+                                "dB between predicted and measured quality that end the search")
+                   ->capture_default_str(),
+               "DB", {.above = 0.0});
   command
       ->add_option("--max-memory", arguments->max_memory,
                    "for sessions and boundaries, such as 2GB; default: half of the memory")

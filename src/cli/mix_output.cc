@@ -8,6 +8,7 @@
 #include "bitsweep/encodings_file.h"
 #include "bitsweep/qdq_export.h"
 #include "bitsweep/report.h"
+#include "sentences.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -54,10 +55,18 @@ std::string json(const MixResult& result) {
   return points.dump(1) + "\n";
 }
 
+std::string verify_line(const fs::path& folder, const MixRequest& request) {
+  std::vector<std::string> words = {"bitsweep",    "verify",
+                                    request.model, (folder / "model.qdq.onnx").string(),
+                                    "--data",      request.data};
+  if (request.rules != "default") words.insert(words.end(), {"--rules", request.rules});
+  return shell_line(words);
+}
+
 }  // namespace
 
 void write_mix(const fs::path& folder, const Simulation& simulation, const MixResult& result,
-               const std::string& cost, const std::vector<MixTarget>& targets) {
+               const MixRequest& request) {
   // The choice first, the large page last: a disk that is full shall cost the least.
   if (result.chosen) {
     write_text_file(folder / "policy.json", mix_policy_json(simulation, result));
@@ -67,19 +76,30 @@ void write_mix(const fs::path& folder, const Simulation& simulation, const MixRe
   if (result.frontier.empty()) return;
   write_text_file(folder / "frontier.csv", csv(result));
   write_text_file(folder / "frontier.json", json(result));
-  write_frontier_page(frontier_page(simulation, result, cost, targets), folder / "frontier.html");
+  FrontierPage page = frontier_page(simulation, result, request.cost, request.targets);
+  page.facts.insert(page.facts.begin(), {{"model", request.model}, {"data", request.data}});
+  page.intro.sentences = mix_sentences(result, request.cost);
+  const std::string missed = missed_on_test(result, request.targets);
+  if (!missed.empty()) page.intro.sentences.push_back(missed);
+  if (result.chosen) page.intro.next_command = verify_line(folder, request);
+  write_frontier_page(page, folder / "frontier.html");
 }
 
-std::string mix_text(const MixResult& result, const std::string& cost) {
+std::string mix_text(const MixResult& result, const MixRequest& request) {
   std::string text;
   if (!result.frontier.empty()) {
-    Table table({{cost, true}, {"sqnr", true}, {"predicted", true}, {"groups"}});
+    Table table({{request.cost, true},
+                 {"sqnr", true},
+                 {"predicted", true},
+                 {"expected", true},
+                 {"groups"}});
     for (const MixPoint& point : result.frontier) {
-      table.add({fmt::format("{:.4g}", point.costs[mix_cost_index(cost)]),
+      table.add({fmt::format("{:.4g}", point.costs[mix_cost_index(request.cost)]),
                  score_text(point.measured_db, "dB"), score_text(point.predicted_db, "dB"),
-                 types_text(point)});
+                 score_text(point.expected_db, "dB"), types_text(point)});
     }
-    text += table.text() + "\n";
+    text +=
+        table.text() + "sqnr as measured; the curve keeps what is expected of other samples\n\n";
   }
   for (const std::string& note : result.notes) text += "note    " + note + "\n";
   if (!result.chosen) return text;
@@ -89,6 +109,8 @@ std::string mix_text(const MixResult& result, const std::string& cost) {
       fmt::format("quality {} measured, {} predicted{}\n", score_text(point.measured_db, "dB"),
                   score_text(point.predicted_db, "dB"),
                   result.test_db ? ", " + score_text(*result.test_db, "dB") + " on test data" : "");
+  if (const std::string missed = missed_on_test(result, request.targets); !missed.empty())
+    text += "        " + missed + "\n";
   for (const MixCheck& check : result.checks) {
     text += fmt::format(
         "check   {} {} on test data{}\n", check.name, score_text(check.score, check.unit),
@@ -106,6 +128,21 @@ std::string mix_text(const MixResult& result, const std::string& cost) {
                     100.0 * (1.0 - *result.gap), result.optimal ? " (proven optimal)" : "");
   }
   return text;
+}
+
+std::string saved_text(const fs::path& folder, const MixResult& result, const MixRequest& request) {
+  std::string files;
+  const auto add = [&](const char* file) {
+    files += (files.empty() ? "" : ", ") + (folder / file).string();
+  };
+  if (!result.frontier.empty()) add("frontier.html");
+  if (result.chosen) {
+    add("policy.json");
+    add("model.qdq.onnx");
+  }
+  if (files.empty()) return "";
+  return "saved   " + files + "\n" +
+         (result.chosen ? "next    " + verify_line(folder, request) + "\n" : "");
 }
 
 }  // namespace bitsweep::cli

@@ -23,6 +23,8 @@ std::unique_ptr<DataSource> labelled(std::unique_ptr<DataSource> samples, const 
 
 void MixDataArguments::add_to(CLI::App* command) {
   data.add_to(command);
+  data.add_calibration_to(command);
+  data.add_labels_to(command);
   command->add_option("--test-data", test_data, "samples for the final check only")
       ->type_name("PATH");
   command->add_option("--test-labels", test_labels, "the truth of --test-data, as --labels")

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
@@ -16,6 +18,13 @@
 #include "words.h"
 
 namespace bitsweep::cli {
+
+namespace {
+
+/// More cannot be meant, and each costs memory.
+constexpr std::int64_t kMostThreads = 4096;
+
+}  // namespace
 
 void ModelArguments::add_to(CLI::App* command) {
   begin_options(command, "Model and simulation");
@@ -45,10 +54,9 @@ void ModelArguments::add_to(CLI::App* command) {
               "first batch, as aimet_onnx has it, or all")
           ->capture_default_str(),
       {"first_batch", "growing"});
-  command->add_option("--threads", num_threads, "threads; 0: one per core")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  take_whole_numbers(command->add_option("--threads", num_threads, "threads; 0: one per core")
+                         ->capture_default_str(),
+                     0, kMostThreads);
   command
       ->add_option("--ort-lib", ort_library,
                    "the ONNX Runtime library to open; searched when not given")
@@ -120,24 +128,27 @@ void DataArguments::add_to(CLI::App* command) {
       ->add_option("--data", data, "samples: .npz, folder of .npz or .npy files, or ONNX test data")
       ->required()
       ->type_name("PATH");
+  take_whole_numbers(
+      command->add_option("--samples", num_samples, "use only the first N samples of --data"), 1);
+  take_whole_numbers(
+      command
+          ->add_option("--batch-size", batch_size,
+                       "rows per sample of stacked arrays; 0: the model's fixed batch, else 1")
+          ->capture_default_str(),
+      0);
+}
+
+void DataArguments::add_calibration_to(CLI::App* command) {
   command
       ->add_option("--calibration-data", calibration_data,
                    "samples that set the ranges; the same as --data when not given")
       ->type_name("PATH");
-  command->add_option("--samples", num_samples, "use only the first N samples of --data")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command
-      ->add_option("--calibration-samples", num_calibration_samples,
-                   "calibrate on the first N samples only")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
-  command
-      ->add_option("--batch-size", batch_size,
-                   "rows per sample of stacked arrays; 0: the model's fixed batch, else 1")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  take_whole_numbers(command->add_option("--calibration-samples", num_calibration_samples,
+                                         "calibrate on the first N samples only"),
+                     1);
+}
+
+void DataArguments::add_labels_to(CLI::App* command) {
   command
       ->add_option("--labels", labels,
                    "the truth, for metrics that need it: array of the .npz file, or an .npy file")
@@ -171,10 +182,9 @@ void SweepArguments::add_to(CLI::App* command) {
   take_one_of(command->add_option("--combine", combine, "how several outputs become one score")
                   ->capture_default_str(),
               {"worst", "mean"});
-  command->add_option("--top-k", top_k, "entries per position for top-k metrics")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->type_name("K");
+  take_whole_numbers(command->add_option("--top-k", top_k, "entries per position for top-k metrics")
+                         ->capture_default_str(),
+                     1, std::numeric_limits<int>::max());
   command
       ->add_option("--group", group,
                    "what is switched on together: each quantizer alone, those of an operator, or "
@@ -195,24 +205,25 @@ void SweepArguments::add_to(CLI::App* command) {
                    "score only tensors with such names, * and ? stand for any; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATTERN");
-  take_one_of(command->add_option(
-                  "--until", until,
-                  "stable: spend samples only where the most sensitive part is not sure yet"),
-              {"stable"});
-  command->add_option("--top", top_percent, "with --until stable: the most sensitive part to find")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 100.0))
-      ->type_name("PERCENT");
-  command
-      ->add_option("--threshold", threshold,
-                   "with --until stable: find what scores worse than this instead")
-      ->type_name("SCORE");
+  CLI::Option* const stable = command->add_option(
+      "--until", until, "stable: spend samples only where the most sensitive part is not sure yet");
+  take_one_of(stable, {"stable"});
+  take_numbers(
+      command
+          ->add_option("--top", top_percent, "with --until stable: the most sensitive part to find")
+          ->capture_default_str()
+          ->needs(stable),
+      "PERCENT", {.above = 0.0, .most = 100.0});
+  take_numbers(command
+                   ->add_option("--threshold", threshold,
+                                "with --until stable: find what scores worse than this instead")
+                   ->needs(stable),
+               "SCORE");
   command->add_flag("--interactions", interactions,
                     "also find groups whose errors cancel or add up");
-  command->add_option("--pairs", pairs, "with --interactions: pairs to print")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  take_whole_numbers(command->add_option("--pairs", pairs, "with --interactions: pairs to print")
+                         ->capture_default_str(),
+                     1, std::numeric_limits<int>::max());
   command
       ->add_option("--predict", predictions,
                    "also predict the score with all these groups quantized: names with * and ?, "
@@ -247,18 +258,12 @@ MetricOptions SweepArguments::metric_options(const Model& model) const {
   options.k = top_k;
   options.reduction = combine == "mean" ? OutputReduction::kMean : OutputReduction::kWorst;
   const std::vector<ValueInfo> known = model.outputs();
+  std::vector<std::string> names;
+  for (const ValueInfo& output : known) names.push_back(output.name);
   for (const std::string& name : outputs) {
-    std::string names;
-    int index = -1;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      names += (i > 0 ? ", " : "") + known[i].name;
-      if (known[i].name == name) index = static_cast<int>(i);
-    }
-    if (index < 0) {
-      throw Error(ErrorCode::kInvalidArgument, "options",
-                  "the model has no output \"" + name + "\"", "choose among: " + names);
-    }
-    options.outputs.push_back(index);
+    const auto output = std::find(names.begin(), names.end(), name);
+    if (output == names.end()) throw unknown_name("options", "output of the model", name, names);
+    options.outputs.push_back(static_cast<int>(output - names.begin()));
   }
   return options;
 }

@@ -44,7 +44,10 @@ struct DataArguments {
   std::int64_t batch_size = 0;
   std::string labels;
 
+  /// Each command adds what it uses, in this order.
   void add_to(CLI::App* command);
+  void add_calibration_to(CLI::App* command);
+  void add_labels_to(CLI::App* command);
 };
 
 /// Labels of samples: an .npy file, or an array of the .npz file that holds the samples.

@@ -8,6 +8,7 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/interactions.h"
+#include "bitsweep/names.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -25,9 +26,12 @@ Configuration find_configuration(const std::string& list, const std::vector<Swee
       chosen[g] = true;
     }
     if (fits) continue;
+    std::vector<std::string> names;
+    for (const SweepGroup& group : groups) names.push_back(group.name);
     throw Error(ErrorCode::kInvalidArgument, "predict",
                 "no group of the sweep is named \"" + pattern + "\"",
-                "write names of its scores, with * and ? for anything and commas between them");
+                did_you_mean(pattern, names) +
+                    "write names of its scores, with * and ? for anything and commas between them");
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     if (chosen[g]) configuration.groups.push_back(groups[g].name);

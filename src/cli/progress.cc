@@ -29,6 +29,8 @@ double interval_s(ProgressStyle style) {
   return style == ProgressStyle::kJson ? 1.0 : 5.0;
 }
 
+constexpr std::size_t kLongestName = 60;
+
 std::size_t terminal_width(std::FILE* out) {
   constexpr std::size_t kUsual = 80;
   winsize size{};
@@ -103,8 +105,8 @@ std::string ProgressReporter::text(const SweepProgress& progress) const {
     line += ", " + duration_text(progress.remaining_s) + " left";
   }
   if (!progress.worst.empty()) {
-    line +=
-        fmt::format(", worst: {} at {}", progress.worst, score_text(progress.worst_score, unit_));
+    line += fmt::format(", worst: {} at {}", shortened(progress.worst, kLongestName),
+                        score_text(progress.worst_score, unit_));
   }
   return line;
 }

@@ -69,6 +69,7 @@ void add_quantize_command(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.add_to(command);
   arguments->data.add_to(command);
+  arguments->data.add_calibration_to(command);
   arguments->qdq.add_to(command);
   command
       ->add_option("--encodings", arguments->encodings,

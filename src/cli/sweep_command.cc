@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,12 +9,14 @@
 
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "bitsweep/sweep.h"
 #include "calibrate.h"
 #include "commands.h"
 #include "interrupt.h"
 #include "options.h"
 #include "predictions.h"
+#include "sentences.h"
 #include "sweep_output.h"
 #include "words.h"
 
@@ -102,7 +105,22 @@ std::vector<SweepGroup> group_by_name(const std::vector<SweepGroup>& quantizers,
   return groups;
 }
 
+/// A pattern that fits nothing is a typo: the sweep would leave out what was meant.
+void require_matches(const std::vector<std::string>& patterns,
+                     const std::vector<std::string>& names) {
+  for (const std::string& pattern : patterns) {
+    const bool fits = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    });
+    if (fits) continue;
+    throw Error(ErrorCode::kInvalidArgument, "sweep",
+                "no quantizer is named \"" + pattern + "\" (--include)",
+                did_you_mean(pattern, names) + "see the names with `bitsweep inspect`");
+  }
+}
+
 std::vector<SweepGroup> find_groups(const Simulation& simulation, const Arguments& arguments) {
+  require_matches(arguments.sweep.patterns, simulation.tensor_names());
   const QuantizerFilter filter = arguments.sweep.filter();
   const GroupKind kind = arguments.group_kind();
   std::vector<SweepGroup> groups = kind == GroupKind::kOperator
@@ -180,12 +198,14 @@ int run_sweep(const Arguments& arguments) {
     throw Error(ErrorCode::kCancelled, "sweep",
                 "interrupted before the first score, nothing was saved", "");
   }
-  const std::vector<std::string> details =
+  const std::vector<GroupDetail> details =
       describe_groups(simulation, result, groups, arguments.group_kind());
   Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
   for (auto& fact : prediction_facts(configurations, result)) facts.push_back(std::move(fact));
+  const std::string next =
+      next_mix(arguments.model.model, arguments.data.data, arguments.model.rules);
   write_results(arguments.sweep.output_folder, simulation, result, details, arguments.group_kind(),
-                facts);
+                facts, next);
 
   fmt::print("{}\n", ranking_text(result, details));
   for (const MetricScores& more : result.more) fmt::print("{}\n", worst_text(more));
@@ -205,7 +225,10 @@ int run_sweep(const Arguments& arguments) {
   const fs::path folder = arguments.sweep.output_folder;
   fmt::print("saved   {}, {}\n", (folder / "results.json").string(),
              (folder / "report.html").string());
-  if (result.complete) return 0;
+  if (result.complete) {
+    fmt::print("next    {}\n", next);
+    return 0;
+  }
   std::fflush(stdout);
   fmt::print(stderr,
              "interrupted: the scores cover {}; what was measured is saved, and the same command "
@@ -222,6 +245,8 @@ void add_sweep_command(CLI::App* app, Action* action) {
   const auto arguments = std::make_shared<Arguments>();
   arguments->model.add_to(command);
   arguments->data.add_to(command);
+  arguments->data.add_calibration_to(command);
+  arguments->data.add_labels_to(command);
   arguments->sweep.add_to(command);
   command->callback(
       [action, arguments] { *action = [arguments] { return run_sweep(*arguments); }; });

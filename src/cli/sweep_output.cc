@@ -8,12 +8,15 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
+#include "sentences.h"
 #include "words.h"
 
 namespace bitsweep::cli {
 namespace {
 
 constexpr std::size_t kRowsShown = 20;
+// Metrics in dB end there.
+constexpr double kLostDb = -100.0;
 
 /// Rows of the result in the order of the network: a plot then shows where the sensitive parts are.
 /// The quantizers of an operator stand together.
@@ -36,11 +39,37 @@ std::vector<std::size_t> network_order(const Simulation& simulation, const Sweep
   return order;
 }
 
+/// Role and format; tensors that are tied to another row say so, which says how many they are.
+std::map<std::string, GroupDetail> quantizer_details(const Simulation& simulation,
+                                                     const SweepResult& result) {
+  std::map<std::string, GroupDetail> details;
+  for (const SweepScore& score : result.scores) details[score.name];
+  std::map<std::string, std::int64_t> num_tied;
+  const std::vector<TensorReport> rows = simulation.describe();
+  for (const TensorReport& row : rows) {
+    const auto detail = details.find(row.tensor);
+    if (detail == details.end()) continue;
+    detail->second.repeats = details.contains(row.tied_to);
+    if (detail->second.repeats) ++num_tied[row.tied_to];
+    detail->second.text =
+        row.tied_to.empty() ? row.role + ", " + row.format : row.role + ", tied to " + row.tied_to;
+  }
+  for (const auto& [name, count] : num_tied)
+    details[name].text += ", shared by " + plural(count, "more tensor");
+  return details;
+}
+
+/// Hashes fill lines and are compared by their beginning.
+std::string short_fact(const std::string& name, const std::string& value) {
+  constexpr std::size_t kHashShown = 12;
+  return name == "model sha256" ? value.substr(0, kHashShown) : value;
+}
+
 }  // namespace
 
 void prepare_output_folder(const std::filesystem::path& folder) {
   const auto fail = [&](const std::string& reason) {
-    return Error(ErrorCode::kIo, "sweep",
+    return Error(ErrorCode::kIo, "options",
                  "the output folder " + folder.string() + " cannot be written: " + reason,
                  "choose another one with -o");
   };
@@ -57,39 +86,49 @@ void prepare_output_folder(const std::filesystem::path& folder) {
   std::filesystem::remove(probe, failure);
 }
 
-std::vector<std::string> describe_groups(const Simulation& simulation, const SweepResult& result,
+std::vector<GroupDetail> describe_groups(const Simulation& simulation, const SweepResult& result,
                                          const std::vector<SweepGroup>& groups, GroupKind kind) {
-  std::map<std::string, std::string> texts;
+  std::map<std::string, GroupDetail> by_name;
   if (kind == GroupKind::kName) {
     for (const SweepGroup& group : groups)
-      texts[group.name] = plural(static_cast<std::int64_t>(group.tensors.size()), "quantizer");
+      by_name[group.name].text =
+          plural(static_cast<std::int64_t>(group.tensors.size()), "quantizer");
   } else if (kind == GroupKind::kOperator) {
-    for (const OperatorInfo& op : simulation.operators()) texts[op.name] = op.type;
+    for (const OperatorInfo& op : simulation.operators()) by_name[op.name].text = op.type;
   } else {
-    for (const TensorReport& row : simulation.describe()) {
-      texts[row.tensor] = row.tied_to.empty() ? row.role + ", " + row.format
-                                              : row.role + ", tied to " + row.tied_to;
-    }
+    by_name = quantizer_details(simulation, result);
   }
-  std::vector<std::string> details;
+  std::vector<GroupDetail> details;
   details.reserve(result.scores.size());
-  for (const SweepScore& score : result.scores) details.push_back(texts[score.name]);
+  for (const SweepScore& score : result.scores) details.push_back(by_name[score.name]);
   return details;
 }
 
-std::string ranking_text(const SweepResult& result, const std::vector<std::string>& details) {
+std::string ranking_text(const SweepResult& result, const std::vector<GroupDetail>& details) {
   Table table({{"rank", true}, {result.metric, true}, {"name"}, {"what"}});
   bool ties = false;
-  for (std::size_t i = 0; i < std::min(kRowsShown, result.scores.size()); ++i) {
+  std::size_t num_shown = 0;
+  std::size_t num_left = 0;
+  for (std::size_t i = 0; i < result.scores.size(); ++i) {
+    if (details[i].repeats) continue;
+    if (num_shown == kRowsShown) {
+      ++num_left;
+      continue;
+    }
+    ++num_shown;
     const SweepScore& score = result.scores[i];
-    ties = ties || score.tied_with_next;
-    table.add({std::to_string(score.rank) + (score.tied_with_next ? "~" : " "),
-               score_text(score.score, result.unit), score.name, details[i]});
+    std::size_t last = i;  // of those that share the quantizer
+    while (last + 1 < details.size() && details[last + 1].repeats) ++last;
+    const bool tied = result.scores[last].tied_with_next;
+    ties = ties || tied;
+    table.add({std::to_string(score.rank) + (tied ? "~" : " "),
+               score_text(score.score, result.unit), score.name, details[i].text});
   }
   std::string text = table.text();
   if (ties) text += "~ the samples leave open whether this or the next one is more sensitive\n";
-  if (result.scores.size() > kRowsShown)
-    text += fmt::format("... and {} more\n", result.scores.size() - kRowsShown);
+  if (result.unit == "dB" && !result.scores.empty() && result.scores.front().score <= kLostDb)
+    text += "-100 dB: outputs that are NaN, infinite or lost altogether\n";
+  if (num_left > 0) text += fmt::format("... and {} more\n", num_left);
   return text;
 }
 
@@ -137,8 +176,8 @@ std::string cost_text(const SweepResult& result) {
 }
 
 void write_results(const std::filesystem::path& folder, const Simulation& simulation,
-                   const SweepResult& result, const std::vector<std::string>& details,
-                   GroupKind kind, const Facts& facts) {
+                   const SweepResult& result, const std::vector<GroupDetail>& details,
+                   GroupKind kind, const Facts& facts, const std::string& next_command) {
   write_text_file(folder / "results.json", sweep_to_json(result, facts));
   write_text_file(folder / "run.json", sweep_run_info_to_json(result));
   SensitivityPage page;
@@ -148,10 +187,12 @@ void write_results(const std::filesystem::path& folder, const Simulation& simula
   // Without a sensitive group the rest is better.
   page.higher_is_worse =
       (result.better == Better::kLower) != (result.mode == SweepMode::kDisableOne);
-  for (const std::size_t row : network_order(simulation, result)) {
+  const std::vector<std::size_t> order = network_order(simulation, result);
+  for (const std::size_t row : order) {
     const SweepScore& score = result.scores[row];
     page.scores.emplace_back(score.name, score.score);
-    page.details.push_back(details[row]);
+    page.details.push_back(details[row].text);
+    page.repeats.push_back(details[row].repeats);
     if (score.interval) page.intervals.emplace_back(score.interval->low, score.interval->high);
     page.tied_with_next.push_back(score.tied_with_next);
   }
@@ -163,8 +204,10 @@ void write_results(const std::filesystem::path& folder, const Simulation& simula
     });
   });
   page.details_label = kind == GroupKind::kOperator ? "Operator" : "Quantizer";
-  page.facts = facts;
+  for (const auto& [name, value] : facts) page.facts.emplace_back(name, short_fact(name, value));
   page.facts.emplace_back("cost", cost_text(result));
+  if (kind != GroupKind::kName) page.intro.sentences = sweep_sentences(result, details, order);
+  page.intro.next_command = next_command;
   write_sensitivity_page(page, folder / "report.html");
 }
 

@@ -53,19 +53,16 @@ void add_verify_command(CLI::App* app, Action* action) {
   command->add_option("qdq", arguments->qdq_model, "the QDQ model")->required()->type_name("QDQ");
   arguments->data.add_to(command);
   begin_options(command, "Check");
-  command->remove_option(command->get_option("--calibration-data"));
-  command->remove_option(command->get_option("--calibration-samples"));
   command
       ->add_option("--rules", arguments->rules,
                    "rules that know the quantized tensors: name or JSON file")
       ->capture_default_str()
       ->type_name("NAME|FILE");
-  command
-      ->add_option("--max-steps", arguments->max_steps,
-                   "steps by which an output may differ from the simulation")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("N");
+  take_numbers(command
+                   ->add_option("--max-steps", arguments->max_steps,
+                                "steps by which an output may differ from the simulation")
+                   ->capture_default_str(),
+               "N", {.least = 0.0});
   command
       ->add_option("--ort-lib", arguments->ort_library,
                    "the ONNX Runtime library to open; searched when not given")

@@ -40,6 +40,20 @@ std::string plural(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::string shortened(std::string_view name, std::size_t limit) {
+  constexpr std::string_view kGap = "...";
+  if (name.size() <= limit) return std::string(name);
+  // Not through a character of several bytes.
+  const auto is_inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(name[at]) & 0xC0U) == 0x80U;
+  };
+  std::size_t head = (limit - kGap.size()) / 2;
+  std::size_t tail = name.size() - (limit - kGap.size() - head);
+  while (head > 0 && is_inside(head)) --head;
+  while (tail < name.size() && is_inside(tail)) ++tail;
+  return std::string(name.substr(0, head)).append(kGap).append(name.substr(tail));
+}
+
 std::int64_t parse_size(const std::string& text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

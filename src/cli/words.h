@@ -21,6 +21,9 @@ std::string count_text(std::int64_t count);
 /// "2 runs", "1 run".
 std::string plural(std::int64_t count, std::string_view noun);
 
+/// At most `limit` characters: the middle of a longer name gives way to "...".
+std::string shortened(std::string_view name, std::size_t limit);
+
 /// Bytes of "800MB", "1.5 GiB", "2G" (1000-based unless "i") or a plain number. @throws
 /// Error(kInvalidArgument).
 std::int64_t parse_size(const std::string& text);

@@ -28,6 +28,12 @@ TEST(Words, CountsAreShort) {
   EXPECT_EQ(plural(2, "run"), "2 runs");
 }
 
+TEST(Words, LongNamesKeepTheirBeginningAndEnd) {
+  EXPECT_EQ(shortened("conv1", 11), "conv1");
+  EXPECT_EQ(shortened("block1.conv1.weight", 11), "bloc...ight");
+  EXPECT_EQ(shortened("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4", 9), "\u00e4...\u00e4");
+}
+
 TEST(Words, SizesTakeDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_size("4096"), 4096);
   EXPECT_EQ(parse_size("800MB"), 800'000'000);

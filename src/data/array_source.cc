@@ -140,7 +140,7 @@ class ArraySource final : public DataSource {
                     set.name + " holds " + std::to_string(plan.num_samples) +
                         " samples of input \"" + first->name + "\" and " +
                         std::to_string(array.num_samples) + " of \"" + input.name + "\"",
-                    "save the same number for every input");
+                    "save the same number for every input: samples lie along the first dimension");
       }
     }
     return plan;

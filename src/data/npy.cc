@@ -7,6 +7,7 @@
 
 #include "bitsweep/data.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep::data {
 namespace {
@@ -91,10 +92,8 @@ Tensor read_npz(const std::filesystem::path& path, const std::string& array) {
   data::Archive archive(path);
   const std::vector<std::string>& names = archive.names();
   if (std::find(names.begin(), names.end(), array) == names.end()) {
-    std::string known;
-    for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
     throw Error(ErrorCode::kNotFound, "data", path.string() + " has no array \"" + array + "\"",
-                "choose among: " + known);
+                did_you_mean(array, names) + "choose among: " + quoted_list(names));
   }
   return read_numbers(data::NpyReader(archive.open(array)));
 }

@@ -177,9 +177,7 @@ std::vector<ProfileNote> apply_profile(const std::string& profile, std::vector<F
                                        const std::vector<WeightUse>& uses) {
   const auto rule = rules().find(profile);
   if (rule == rules().end()) {
-    std::vector<std::string> known;
-    for (const auto& [name, unused] : rules()) known.push_back(name);
-    throw unknown_name("export", "target profile", profile, known);
+    throw unknown_name("export", "target profile", profile, target_profiles());
   }
   Notes notes;
   rule->second(entries, uses, notes);
@@ -187,3 +185,13 @@ std::vector<ProfileNote> apply_profile(const std::string& profile, std::vector<F
 }
 
 }  // namespace bitsweep::exporting
+
+namespace bitsweep {
+
+std::vector<std::string> target_profiles() {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : exporting::rules()) names.push_back(name);
+  return names;
+}
+
+}  // namespace bitsweep

@@ -138,7 +138,8 @@ void write_frontier_page(const FrontierPage& page, const std::filesystem::path& 
                                                     : nlohmann::ordered_json(nullptr)},
                       {"types", point.types}});
   }
-  nlohmann::ordered_json fields{{"cost_label", page.cost_label},
+  nlohmann::ordered_json fields{{"intro", report::intro_json(page.intro)},
+                                {"cost_label", page.cost_label},
                                 {"quality_label", page.quality_label},
                                 {"types", page.types},
                                 {"groups", page.groups},

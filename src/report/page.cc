@@ -73,6 +73,14 @@ Json json_number(double value) {
   return name.empty() ? Json(value) : Json(name);
 }
 
+Json intro_json(const PageIntro& intro) {
+  Json links = Json::array();
+  for (const auto& [file, text] : intro.links) links.push_back(Json::array({file, text}));
+  return {{"sentences", intro.sentences},
+          {"links", std::move(links)},
+          {"next_command", intro.next_command}};
+}
+
 Page make_page(const std::string& kind, const std::string& title, const Facts& facts,
                const Json& fields) {
   Json data = {{"page", kind}, {"title", title}, {"facts", Json::array()}};

@@ -21,6 +21,9 @@ struct Page {
   std::string data;  ///< JSON text, safe inside a script element
 };
 
+/// The field "intro" of a page.
+nlohmann::ordered_json intro_json(const PageIntro& intro);
+
 /// `kind` names the script of the page in web/src/main.ts, `fields` holds what that script reads
 /// beside title and facts.
 Page make_page(const std::string& kind, const std::string& title, const Facts& facts,

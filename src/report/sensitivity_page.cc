@@ -106,6 +106,7 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
   check_length(page, page.details.size(), "details", "text");
   check_length(page, page.intervals.size(), "intervals", "interval");
   check_length(page, page.tied_with_next.size(), "ties", "tie");
+  check_length(page, page.repeats.size(), "marks of repeats", "mark");
   const std::string metric = page.metric.empty() ? "Score" : page.metric;
   const std::string title =
       page.title.empty() ? "Quantization sensitivity (" + metric + ")" : page.title;
@@ -121,12 +122,14 @@ void write_sensitivity_page(const SensitivityPage& page, const std::filesystem::
       entry["interval"] = Json::array({report::json_number(low), report::json_number(high)});
     }
     if (!page.tied_with_next.empty() && page.tied_with_next[i]) entry["tied_with_next"] = true;
+    if (!page.repeats.empty() && page.repeats[i]) entry["repeats"] = true;
     entries.push_back(std::move(entry));
   }
   const std::string details_label = page.details_label.empty() ? "Details" : page.details_label;
   report::write_page(
       report::make_page("sensitivity", title, page.facts,
-                        {{"metric", metric},
+                        {{"intro", report::intro_json(page.intro)},
+                         {"metric", metric},
                          {"higher_is_worse", page.higher_is_worse},
                          {"details_label", page.details.empty() ? "" : details_label},
                          {"patterns", page.highlight_patterns},

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "graph/macs.h"
 #include "simulate/calibration_run.h"
 #include "simulate/engine.h"
@@ -58,8 +59,9 @@ const std::vector<std::string>& Simulation::input_quantizer_names() const {
 int Simulation::site_index(const std::string& tensor) const {
   const auto it = tables_->site_of.find(tensor);
   if (it == tables_->site_of.end()) {
-    throw Error(ErrorCode::kNotFound, "simulate", "tensor \"" + tensor + "\" has no quantizer",
-                "see describe() for the tensors that have one");
+    throw Error(
+        ErrorCode::kNotFound, "simulate", "tensor \"" + tensor + "\" has no quantizer",
+        did_you_mean(tensor, tensor_names()) + "see describe() for the tensors that have one");
   }
   return it->second;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "sweep/metrics/psnr_metric.h"
 
 namespace bitsweep {
@@ -22,7 +23,7 @@ std::vector<std::size_t> rows_of(const Interactions& interactions,
     const auto it = row.find(name);
     if (it == row.end()) {
       throw Error(ErrorCode::kNotFound, "predict", "the sweep has no group \"" + name + "\"",
-                  "use names of the sweep's scores");
+                  did_you_mean(name, interactions.groups) + "use names of the sweep's scores");
     }
     chosen.push_back(it->second);
   }

@@ -8,6 +8,7 @@
 
 #include "base/usable_cpus.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 #include "simulate/engine.h"
 #include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
@@ -210,13 +211,13 @@ void put_selected_first(const Stability& stability, std::vector<SweepScore>* row
 }  // namespace
 
 SweepMode parse_sweep_mode(std::string_view name) {
+  std::vector<std::string> known;
   for (const SweepMode mode :
        {SweepMode::kEnableOne, SweepMode::kDisableOne, SweepMode::kCumulative}) {
     if (sweep_mode_name(mode) == name) return mode;
+    known.emplace_back(sweep_mode_name(mode));
   }
-  throw Error(ErrorCode::kInvalidArgument, "sweep",
-              "no mode is named \"" + std::string(name) + "\"",
-              "use one of: enable_one, disable_one, cumulative");
+  throw unknown_name("sweep", "mode", name, known);
 }
 
 std::string_view sweep_mode_name(SweepMode mode) {

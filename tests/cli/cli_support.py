@@ -96,6 +96,26 @@ def masked_net() -> onnx.ModelProto:
     )
 
 
+def tied_net() -> onnx.ModelProto:
+    """x [n,4] -> y = [x @ a.w, x @ b.w] @ c.w: both halves and the whole share a quantizer."""
+    random = np.random.default_rng(3)
+    sizes = {"a.w": (4, 4), "b.w": (4, 4), "c.w": (8, 4)}
+    return finish(
+        [
+            helper.make_node("MatMul", ["x", "a.w"], ["a"], name="matmul_a"),
+            helper.make_node("MatMul", ["x", "b.w"], ["b"], name="matmul_b"),
+            helper.make_node("Concat", ["a", "b"], ["both"], name="concat", axis=1),
+            helper.make_node("MatMul", ["both", "c.w"], ["y"], name="matmul_c"),
+        ],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])],
+        [
+            numpy_helper.from_array(random.standard_normal(size).astype(np.float32), name)
+            for name, size in sizes.items()
+        ],
+    )
+
+
 def integer_net() -> onnx.ModelProto:
     """Nothing to quantize: y = x + x on integers."""
     return finish(

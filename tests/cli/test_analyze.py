@@ -19,6 +19,18 @@ def layers(folder: Path, name: str) -> dict[str, float]:
     return json.loads((folder / f"{name}.json").read_text())
 
 
+def page_data(page: Path) -> dict:
+    found = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def linked_pages(page: Path) -> list[str]:
+    links = [file for file, _ in page_data(page)["intro"]["links"]]
+    assert {"min_max_ranges/activations.html", "weights_pdf/"} <= set(links)
+    return links
+
+
 def test_every_analysis_leaves_numbers_and_a_page(
     run: Run, model: Path, data: Path, tmp_path: Path
 ) -> None:
@@ -51,6 +63,8 @@ def test_every_analysis_leaves_numbers_and_a_page(
     assert (folder / "min_max_ranges" / "weights.json").is_file()
     assert (folder / "activations_pdf" / "conv0_input_q0.html").is_file()
     assert (folder / "weights_pdf" / "conv0" / "conv0_weight.html").is_file()
+    for page in linked_pages(folder / "index.html"):
+        assert (folder / page).exists()
     again = run("analyze", model, "--data", data, "-o", "out")
     assert again.stdout == result.stdout
 

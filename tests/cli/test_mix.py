@@ -135,6 +135,7 @@ def test_another_budget_runs_only_what_is_new(run: Run, model: Path, data: Path)
         result = run("mix", model, "--data", data, "--candidates", "W8A8,W8A16,W4A8", "--target", target,
                      "--points", "0", "-o", "out")  # fmt: skip
         assert result.returncode == 0, result.stderr
+        assert ("continuing with what was run" in result.stderr) == bool(work)
         work.append(re.search(r"(\d+) runs? of samples, (\d+) known before", result.stdout))
     runs = [int(w[1]) for w in work if w]
     assert runs[0] > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_support import SAMPLES, Run, conv_net, masked_net, product_net
+from cli_support import SAMPLES, Run, conv_net, masked_net, product_net, tied_net
 
 
 def results(folder: Path) -> dict:
@@ -51,6 +51,20 @@ def test_sweep_prints_the_ranking_and_writes_its_files(
         "results.json",
         "run.json",
     ]
+
+
+def test_tensors_that_share_a_quantizer_are_one_row(run: Run, tmp_path: Path) -> None:
+    onnx.save(tied_net(), tmp_path / "tied.onnx")
+    values = np.random.default_rng(1).standard_normal((4, 4)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=values)
+    result = run("sweep", "tied.onnx", "--data", "x.npz", "-o", "out")
+    assert result.returncode == 0, result.stderr
+    assert {"a", "b", "both"} <= {row["name"] for row in results(tmp_path / "out")["ranking"]}
+    rows = [line.split() for line in result.stdout.split("\n\n")[0].splitlines()[1:]]
+    names = [row[3] for row in rows if row[0] != "~"]
+    assert sorted(names) == ["a", "a.w", "b.w", "c.w", "x", "y"]
+    assert "shared by 2 more tensors" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("next    bitsweep mix tied.onnx --data x.npz ")
 
 
 def test_results_are_the_same_bytes_for_every_run_and_number_of_threads(

@@ -32,6 +32,9 @@ def test_metrics_lists_every_metric_with_unit_and_direction(run: Run) -> None:
         assert row["better"] in ("higher", "lower")
 
 
+WORDS = ("m.onnx", "--data", "d", "-o", "o")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -68,6 +71,21 @@ def test_metrics_lists_every_metric_with_unit_and_direction(run: Run) -> None:
             "use one of: accuracy, cosine",
         ),
         (["sweep", "m.onnx", "--data", "d", "-o", "o", "--scheme", "tff"], "tff"),
+        (["sweep", *WORDS, "--threads", "x"], '--threads: "x" is no whole number from 0 to 4096'),
+        (["sweep", *WORDS, "--samples", "-1"], '"-1" is no whole number of at least 1'),
+        (["sweep", *WORDS, "--until", "stable", "--threshold", "low"], '"low" is no number'),
+        (["sweep", *WORDS, "--until", "stable", "--top", "101"], "above 0 and at most 100"),
+        (["sweep", *WORDS, "--top", "5"], "--top requires --until"),
+        (["sweep", *WORDS, "--pairs", "0"], '"0" is no whole number from 1 to'),
+        (["mix", *WORDS, "--candidates", "W8A8", "--tolerance", "0"], '"0" is no number above 0'),
+        (["mix", *WORDS, "--candidates", "W8A8", "--target", "bobs<=1"], 'did you mean "bops"?'),
+        (["mix", *WORDS, "--candidates", "W8A8", "--target", "sqn>=1"], 'did you mean "sqnr"?'),
+        (["mix", *WORDS, "--candidates", "W8A8@per_chanel"], 'did you mean "per_channel"?'),
+        (["mix", *WORDS, "--candidates", "W8A8,flot"], 'did you mean "float"?'),
+        (["quantize", *WORDS, "--target", "ort_gpu"], 'did you mean "ort_cpu"?'),
+        (["export", *WORDS, "--encodings-version", "3"], 'no choice is named "3"'),
+        (["quantize", *WORDS, "--labels", "l"], "quantize has no --labels"),
+        (["verify", "m.onnx", "q.onnx", "--data", "d", "--labels", "l"], "verify has no --labels"),
     ],
 )
 def test_wrong_command_line_exits_with_2_and_one_line(
@@ -84,4 +102,23 @@ def test_wrong_command_line_exits_with_2_and_one_line(
 def test_unknown_output_name_lists_the_outputs(run: Run, model: Path, data: Path) -> None:
     result = run("sweep", model, "--data", data, "-o", "out", "--outputs", "probabilities")
     assert result.returncode == 2
-    assert 'no output "probabilities"; choose among: logits' in result.stderr
+    assert 'no output of the model is named "probabilities"; use one of: logits' in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["sweep", "--include", "conv0.wieght"], "conv0.weight"),
+        (["sweep", "--predict", "conv0.wieght"], "conv0.weight"),
+        (["sweep", "--rules", "defalt"], "default"),
+        (["mix", "--candidates", "W8A8,W8A16", "--pin", "imgae=W8A8"], "image"),
+        (["mix", "--candidates", "W8A8,W8A16", "--same", "image,relu0.uot"], "relu0.out"),
+    ],
+)
+def test_mistyped_name_gets_the_closest_one(
+    run: Run, model: Path, data: Path, arguments: list[str], near: str
+) -> None:
+    command, *words = arguments
+    result = run(command, model, "--data", data, "-o", "out", *words)
+    assert result.returncode != 0
+    assert f'did you mean "{near}"?' in result.stderr.splitlines()[-1]

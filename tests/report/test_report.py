@@ -87,6 +87,43 @@ def test_tied_neighbours_are_marked_and_explained(open_page):
     assert "≈" not in untied.page.inner_text("main")
 
 
+def test_what_to_know_first_stands_above_the_plot(open_page):
+    rows = [{"name": "a", "score": 10.0}]
+    short = {
+        "sentences": ["Most sensitive: a <b>."],
+        "links": {"other.html": "Other page"},
+        "next": "bitsweep mix 'a b'",
+    }
+    report = open_page({"metric": "SQNR", "ranking": rows, **short})
+    card = report.page.locator("[aria-label='In short']")
+    assert card.locator("li").all_inner_texts() == ["Most sensitive: a <b>."]
+    assert card.locator("a").get_attribute("href") == "other.html"
+    assert card.locator("code").inner_text() == "bitsweep mix 'a b'"
+    assert card.bounding_box()["y"] < report.page.locator("canvas").bounding_box()["y"]
+    assert report.messages == []
+    plain = open_page({"metric": "SQNR", "ranking": rows})
+    assert plain.page.locator("[aria-label='In short']").count() == 0
+
+
+def test_the_short_list_has_each_quantizer_once(open_page):
+    rows = [{"name": f"t{i}", "score": float(i), "repeats": i in (1, 2)} for i in range(30)]
+    report = open_page({"metric": "SQNR", "ranking": rows})
+    assert report.names() == ["t0", *(f"t{i}" for i in range(3, 22))]
+    report.page.click("#show-all")
+    assert report.names() == [f"t{i}" for i in range(30)]
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+def test_long_names_leave_the_scores_in_sight(open_page, width):
+    name = ";".join(f"model_1/block/conv1d_{i}/Squeeze" for i in range(12))
+    rows = [{"name": name, "score": 10.0, "detail": f"activation, tied to {name}"}]
+    report = open_page({"metric": "SQNR", "details_label": "Quantizer", "ranking": rows})
+    report.page.set_viewport_size({"width": width, "height": 900})
+    cell = report.page.locator("tbody td").last.bounding_box()
+    assert cell["x"] + cell["width"] <= width
+    assert report.page.locator("tbody td.name").bounding_box()["width"] > 100
+
+
 def test_interactions_show_a_matrix_and_the_strongest_pairs(open_page):
     rows = [{"name": name, "score": score} for name, score in (("a", 1.0), ("b", 2.0), ("c", 3.0))]
     gram = [[4.0, 3.0, 0.0], [3.0, 4.0, -1.0], [0.0, -1.0, 1.0]]

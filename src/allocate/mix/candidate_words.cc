@@ -1,9 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "bitsweep/names.h"
+#include "calibrate/scheme_names.h"
 
 namespace bitsweep {
 namespace {
@@ -18,8 +24,9 @@ const Candidate kFloatCandidate{Format::parse("float32"), Format::parse("float32
 [[noreturn]] void reject(std::string_view text, const std::string& why = "") {
   throw Error(ErrorCode::kInvalidArgument, "types",
               "\"" + std::string(text) + "\" is no choice of bit-widths" + why,
-              "write bits of weights and activations such as W8A16, W4A8@block32 or W8A8@mse, or "
-              "float");
+              did_you_mean(text, std::vector<std::string>{std::string(kFloat)}) +
+                  "write bits of weights and activations such as W8A16, W4A8@block32 or W8A8@mse, "
+                  "or float");
 }
 
 /// What follows `word` in the text; nullopt when the text begins otherwise.
@@ -41,6 +48,20 @@ std::optional<Number> number_in(std::string_view text) {
 
 bool is_granularity(std::string_view word) {
   return word == kPerTensor || word == kPerChannel || word.starts_with(kBlock);
+}
+
+bool is_estimator(std::string_view word) {
+  const std::vector<std::string> schemes = calibrate::scheme_names();
+  return word.starts_with(kPercentile) ||
+         std::find(schemes.begin(), schemes.end(), word) != schemes.end();
+}
+
+/// For a word behind "@" that is neither a granularity nor an estimator.
+Error unknown_range(std::string_view word) {
+  std::vector<std::string> known{std::string(kPerTensor), std::string(kPerChannel),
+                                 std::string(kBlock) + "32"};
+  for (std::string& scheme : calibrate::scheme_names()) known.push_back(std::move(scheme));
+  return unknown_name("types", "granularity or range estimator", word, known);
 }
 
 Candidate parse_types(std::string_view types, std::string_view text) {
@@ -121,6 +142,7 @@ Candidate parse_mix_candidate(std::string_view text) {
       if (candidate.granularity) reject(text, ": it names two granularities");
       candidate.granularity = parse_weight_granularity(rest);
     } else {
+      if (!is_estimator(rest)) throw unknown_range(rest);
       if (candidate.estimator) reject(text, ": it names two range estimators");
       candidate.estimator = parse_range_estimator(rest);
     }

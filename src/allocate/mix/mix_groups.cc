@@ -6,6 +6,7 @@
 
 #include "allocate/weight_grids.h"
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -140,9 +141,12 @@ MixGroups make_mix_groups(const Simulation& simulation, const MixOptions& option
   }
   const auto group_with = [&](const std::string& tensor) {
     const auto it = group_of.find(tensor);
-    if (it == group_of.end())
+    if (it == group_of.end()) {
+      std::vector<std::string> names;
+      for (const auto& entry : group_of) names.push_back(entry.first);
       reject("tensor \"" + tensor + "\" has no enabled quantizer",
-             "see `bitsweep inspect` for those that have one");
+             did_you_mean(tensor, names) + "see `bitsweep inspect` for those that have one");
+    }
     return it->second;
   };
   for (const std::vector<std::string>& set : options.same_format) {

@@ -123,8 +123,9 @@ GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGr
 
 Tick tick_of(const MixOptions& options) {
   return [&options](const char* stage, std::int64_t done, std::int64_t total) {
-    if (options.progress && options.progress({stage, done, total}))
-      throw Error(ErrorCode::kCancelled, "mix", "interrupted", "");
+    if (!options.progress || !options.progress({stage, done, total})) return;
+    throw Error(ErrorCode::kCancelled, "mix", "interrupted",
+                options.run_directory.empty() ? "" : "the same call continues with what was run");
   };
 }
 

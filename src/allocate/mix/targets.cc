@@ -1,19 +1,28 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "bitsweep/error.h"
 #include "bitsweep/mix.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep {
 namespace {
 
+constexpr const char* kQuality = "sqnr";
+
 [[noreturn]] void reject(std::string_view text, const std::string& why) {
-  std::string names = "sqnr";
-  for (const MixCostInfo& cost : mix_costs()) names += ", " + cost.name;
-  throw Error(
-      ErrorCode::kInvalidArgument, "mix", "target \"" + std::string(text) + "\": " + why,
-      "write for example \"sqnr>=35\", \"bops<=0.6\" or \"bytes<=12MB\"; names are " + names);
+  throw Error(ErrorCode::kInvalidArgument, "mix", "target \"" + std::string(text) + "\": " + why,
+              "write for example \"sqnr>=35\", \"bops<=0.6\" or \"bytes<=12MB\"");
+}
+
+void require_known(const std::string& name) {
+  std::vector<std::string> known{kQuality};
+  for (const MixCostInfo& cost : mix_costs()) known.push_back(cost.name);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw unknown_name("mix", "quality or cost", name, known);
 }
 
 bool is_share(std::string_view name) { return name == "bops" || name == "share16"; }
@@ -39,7 +48,7 @@ double factor_of(std::string_view unit, const std::string& name, std::string_vie
   if (unit.empty()) return 1.0;
   if (name == "bytes" || name == "peak") return bytes_of(unit, text);
   if (is_share(name) && unit == "%") return 0.01;
-  if (name == "sqnr" && unit == "dB") return 1.0;
+  if (name == kQuality && unit == "dB") return 1.0;
   if (name == "latency" && unit == "ms") return 1.0;
   reject(text, "\"" + std::string(unit) + "\" is no unit of " + name);
 }
@@ -53,11 +62,8 @@ MixTarget parse_mix_target(std::string_view text) {
     reject(text, "it has no \">=\" or \"<=\"");
   MixTarget target{.name = std::string(text.substr(0, sign)), .at_least = text[sign] == '>'};
   while (!target.name.empty() && target.name.back() == ' ') target.name.pop_back();
-  const bool is_quality = target.name == "sqnr";
-  const auto& costs = mix_costs();
-  const bool is_cost = std::any_of(costs.begin(), costs.end(),
-                                   [&](const MixCostInfo& c) { return c.name == target.name; });
-  if (!is_quality && !is_cost) reject(text, "nothing has the name \"" + target.name + "\"");
+  require_known(target.name);
+  const bool is_quality = target.name == kQuality;
   if (is_quality != target.at_least)
     reject(text,
            is_quality ? "a quality is asked for with \">=\"" : "a cost is limited with \"<=\"");

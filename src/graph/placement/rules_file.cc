@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "bitsweep/error.h"
+#include "bitsweep/names.h"
 
 namespace bitsweep::graph {
 namespace {
@@ -333,10 +334,11 @@ Source open_source(const std::string& alias_or_path, const std::filesystem::path
     return {std::string(text), {}};
   const std::filesystem::path path = folder / alias_or_path;
   if (!std::filesystem::is_regular_file(path)) {
-    throw Error(
-        ErrorCode::kNotFound, "rules",
-        fmt::format("\"{}\" is neither a built-in name nor a file", alias_or_path),
-        fmt::format("use the path of a JSON file or one of: {}", fmt::join(rules_aliases(), ", ")));
+    throw Error(ErrorCode::kNotFound, "rules",
+                fmt::format("\"{}\" is neither a built-in name nor a file", alias_or_path),
+                fmt::format("{}use the path of a JSON file or one of: {}",
+                            did_you_mean(alias_or_path, rules_aliases()),
+                            fmt::join(rules_aliases(), ", ")));
   }
   return {read_text(path), path.parent_path()};
 }

@@ -200,7 +200,7 @@ function configuration_sections(data: FrontierData, points: readonly Point[]): H
         title: 'Types',
         kind: 'text',
         key: ({ index }) => type_of(index),
-        cell: ({ index }) => h('span', {}, type_key(points[at].types[index], data.types.length), type_of(index)),
+        cell: ({ index }) => h('span', { class: 'types' }, type_key(points[at].types[index], data.types.length), type_of(index)),
       },
     ],
   });

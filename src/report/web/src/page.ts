@@ -9,6 +9,41 @@ export interface PageData {
   page: string;
   title: string;
   facts: [string, string][];
+  intro?: Intro;
+}
+
+/** What to know first, and where to go from there. */
+export interface Intro {
+  sentences: string[];
+  links: [file: string, text: string][];
+  next_command: string;
+}
+
+function intro_card({ sentences, links, next_command }: Intro): HTMLElement | null {
+  if (sentences.length === 0 && links.length === 0 && next_command === '') return null;
+  return section(
+    'In short',
+    h('h2', {}, 'In short'),
+    h('ul', { class: 'sentences' }, ...sentences.map((text) => h('li', {}, text))),
+    links.length > 0 &&
+      h('p', { class: 'links' }, ...links.map(([file, text]) => h('a', { href: file }, text))),
+    next_command !== '' && h('p', { class: 'next' }, 'Next: ', h('code', {}, next_command), copy_action(next_command)),
+  );
+}
+
+function copy_action(text: string): HTMLButtonElement {
+  const button = action('Copy', 'Copy the command', () => {
+    void copy(text).then((done) => said(button, done ? 'Copied' : 'Not allowed here', 'Copy'));
+  });
+  return button;
+}
+
+/** For a moment the button says what happened. */
+function said(button: HTMLButtonElement, text: string, usual: string): void {
+  button.textContent = text;
+  setTimeout(() => {
+    button.textContent = usual;
+  }, 1500);
 }
 
 export function page_frame(data: PageData, ...sections: HTMLElement[]): void {
@@ -25,7 +60,8 @@ export function page_frame(data: PageData, ...sections: HTMLElement[]): void {
     theme_button(),
     facts,
   );
-  document.body.replaceChildren(header, h('main', {}, ...sections));
+  const intro = data.intro ? intro_card(data.intro) : null;
+  document.body.replaceChildren(header, h('main', {}, ...(intro ? [intro] : []), ...sections));
 }
 
 /** A part of the page, with its name for those who do not see it. */
@@ -123,12 +159,7 @@ export function image_action(plot: Plot, title: string): HTMLButtonElement {
 /** Buttons that copy and save the rows in view. */
 export function csv_buttons(title: string, rows: () => (string | number)[][]): HTMLButtonElement[] {
   const copy_button = action('Copy CSV', 'Copy the rows in view', () => {
-    void copy(to_csv(rows())).then((done) => {
-      copy_button.textContent = done ? 'Copied' : 'Not allowed here';
-      setTimeout(() => {
-        copy_button.textContent = 'Copy CSV';
-      }, 1500);
-    });
+    void copy(to_csv(rows())).then((done) => said(copy_button, done ? 'Copied' : 'Not allowed here', 'Copy CSV'));
   });
   const save = action('Download CSV', 'Save the rows in view', () =>
     download(`${file_stem(title)}.csv`, new Blob([to_csv(rows())], { type: 'text/csv' })),

@@ -22,6 +22,7 @@ export interface SensitivityData extends PageData {
     detail?: string;
     interval?: [JsonNumber, JsonNumber];
     tied_with_next?: boolean;
+    repeats?: boolean;
   }[];
   interactions: InteractionsData | null;
 }
@@ -34,6 +35,7 @@ export interface Entry {
   detail: string;
   interval: [number, number] | null; // 95 %
   tied_with_next: boolean; // its order against the next rank is open
+  repeats: boolean; // the score of another entry, too, whose quantizer it has
 }
 
 export interface Filter {
@@ -42,7 +44,7 @@ export interface Filter {
 }
 
 export function entries_of(data: SensitivityData): Entry[] {
-  return data.entries.map(({ name, score, rank, detail, interval, tied_with_next }, index) => ({
+  return data.entries.map(({ name, score, rank, detail, interval, tied_with_next, repeats }, index) => ({
     index,
     name,
     score: Number(score),
@@ -50,6 +52,7 @@ export function entries_of(data: SensitivityData): Entry[] {
     detail: detail ?? '',
     interval: interval ? [Number(interval[0]), Number(interval[1])] : null,
     tied_with_next: tied_with_next ?? false,
+    repeats: repeats ?? false,
   }));
 }
 

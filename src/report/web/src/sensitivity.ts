@@ -193,7 +193,8 @@ export function sensitivity_page(data: SensitivityData): void {
     const chosen = select(entries, filter, data.higher_is_worse);
     const top = !active && !show_all && entries.length > kTop;
     const rows = top
-      ? [...chosen]
+      ? chosen
+          .filter(({ repeats }) => !repeats)
           .sort((a, b) => (Number.isNaN(a.rank) ? 1 : Number.isNaN(b.rank) ? -1 : a.rank - b.rank))
           .slice(0, kTop)
       : chosen;
