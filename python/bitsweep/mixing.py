@@ -123,30 +123,39 @@ def mix(
     """
     search = _source(samples)
     checks = [check] if isinstance(check, str) or callable(check) else list(check)
-    return _core.mix(
-        sim.native,
-        search if calibration is None else _source(calibration),
-        search,
-        None if test is None else _source(test),
-        [_candidate(c) for c in candidates],
-        [targets] if isinstance(targets, str) else list(targets),
-        cost=cost,
-        ignore_kernels=ignore_kernels,
-        same_format=[list(names) for names in same_format],
-        pinned=[(name, _candidate(c)) for name, c in (pinned or {}).items()],
-        frontier_points=frontier_points,
-        frontier_costs=list(frontier_costs),
-        tolerance_db=tolerance_db,
-        num_threads=num_threads,
-        max_memory_bytes=max_memory_bytes,
-        apart=apart,
-        run_directory="" if run_directory is None else os.fspath(run_directory),
-        latency_table="" if latency_table is None else os.fspath(latency_table),
-        test_labels=None if test_labels is None else list(test_labels),
-        check_metrics=[c for c in checks if isinstance(c, str)],
-        own_checks=[_own_check(sim, c) for c in checks if not isinstance(c, str)],
-        progress=None if (show := resolve(progress)) is None else _Stages(show),
-    )
+    show = resolve(progress)
+    try:
+        return _core.mix(
+            sim.native,
+            search if calibration is None else _source(calibration),
+            search,
+            None if test is None else _source(test),
+            [_candidate(c) for c in candidates],
+            [targets] if isinstance(targets, str) else list(targets),
+            cost=cost,
+            ignore_kernels=ignore_kernels,
+            same_format=[list(names) for names in same_format],
+            pinned=[(name, _candidate(c)) for name, c in (pinned or {}).items()],
+            frontier_points=frontier_points,
+            frontier_costs=list(frontier_costs),
+            tolerance_db=tolerance_db,
+            num_threads=num_threads,
+            max_memory_bytes=max_memory_bytes,
+            apart=apart,
+            run_directory="" if run_directory is None else os.fspath(run_directory),
+            latency_table="" if latency_table is None else os.fspath(latency_table),
+            test_labels=None if test_labels is None else list(test_labels),
+            check_metrics=[c for c in checks if isinstance(c, str)],
+            own_checks=[_own_check(sim, c) for c in checks if not isinstance(c, str)],
+            progress=None if show is None else _Stages(show),
+        )
+    finally:
+        _end_line(show)
+
+
+def _end_line(show: ProgressCallback | None) -> None:
+    if isinstance(show, TextProgress):
+        show.close()
 
 
 class _Stages:
@@ -161,8 +170,7 @@ class _Stages:
         if native.stage == "check":  # of the curve: these mixes are counted already
             return None
         if native.stage != self._stage:
-            if isinstance(self._show, TextProgress):
-                self._show.close()
+            _end_line(self._show)
             self._stage = native.stage
             self._start = time.monotonic()
         elapsed = time.monotonic() - self._start

@@ -58,6 +58,10 @@ class SimpleProgress:
     stage: str = "sweep"
 
 
+# A rate says nothing before.
+_CLEAR_S = 0.1
+
+
 def _clock(seconds: float) -> str:
     whole = max(0, round(seconds))
     hours, rest = divmod(whole, 3600)
@@ -102,7 +106,7 @@ class TextProgress:
         else:
             line = f"{stage} {progress.done} done"
         line += f" {_clock(progress.elapsed_s)}"
-        if progress.done > 0 and progress.elapsed_s > 0:
+        if progress.done > 0 and progress.elapsed_s > _CLEAR_S:
             line += f", {progress.done / progress.elapsed_s:.3g}/s"
         if progress.remaining_s >= 0:
             line += f", {_clock(progress.remaining_s)} left"

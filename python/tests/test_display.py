@@ -37,6 +37,13 @@ def test_a_mix_shows_its_choice_and_tells_how_far_it_is(sim, cnn):
     assert TextProgress().text(seen[0]).startswith("calibrate [")
 
 
+def test_the_progress_line_of_a_mix_ends_with_it(sim, cnn, capsys):
+    bitsweep.mix(sim, cnn.feeds, ["W8A8", "W8A16"], frontier_points=2, progress=True)
+    shown = capsys.readouterr().err
+    assert "measure mixes" in shown
+    assert shown.endswith("\n")
+
+
 def test_an_impossible_mix_shows_why(sim, cnn):
     result = bitsweep.mix(sim, cnn.feeds, ["W8A8"], "bytes<=1", frontier_points=0)
     assert "minimum of bytes" in repr(result)
