@@ -30,6 +30,8 @@ double interval_s(ProgressStyle style) {
 }
 
 constexpr std::size_t kLongestName = 60;
+// A rate says nothing before.
+constexpr double kClearAfterS = 0.1;
 
 std::size_t terminal_width(std::FILE* out) {
   constexpr std::size_t kUsual = 80;
@@ -96,7 +98,7 @@ std::string ProgressReporter::text(const SweepProgress& progress) const {
   if (progress.total >= 0) line += fmt::format(" of {}", progress.total);
   line += " " + noun_;
   if (progress.total > 0) line += fmt::format(", {}%", 100 * progress.done / progress.total);
-  if (progress.done > 0 && progress.elapsed_s > 0.0)
+  if (progress.done > 0 && progress.elapsed_s > kClearAfterS)
     line += fmt::format(", {:.3g}/s", static_cast<double>(progress.done) / progress.elapsed_s);
   const bool last = progress.total >= 0 && progress.done >= progress.total;
   if (last) {
