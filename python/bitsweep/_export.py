@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
 import warnings
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +25,6 @@ class ExportMethods:
     """The methods of :class:`QuantizationSimModel` that read and write files."""
 
     _simulation: _core.Simulation
-    _cleanup: Any
 
     def _adopt(self, simulation: _core.Simulation) -> None:
         raise NotImplementedError
@@ -63,19 +60,13 @@ class ExportMethods:
         --------
         >>> sim = QuantizationSimModel.from_onnx_qdq("model_qdq.onnx")  # doctest: +SKIP
         """
-        folder = Path(tempfile.mkdtemp(prefix="bitsweep-"))
-        try:
-            native = _core.from_onnx_qdq(
-                to_native_model(model, folder),
-                rules="default" if config_file is None else os.fspath(config_file),
-                ort_library=_ort.library_path(),
-                custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
-            )
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        native = _core.from_onnx_qdq(
+            to_native_model(model),
+            rules="default" if config_file is None else os.fspath(config_file),
+            ort_library=_ort.library_path(),
+            custom_op_libraries=[Path(lib) for lib in user_onnx_libs or ()],
+        )
         sim = cls.__new__(cls)
-        sim._cleanup = weakref.finalize(sim, shutil.rmtree, folder, ignore_errors=True)
         sim._adopt(native)
         return sim
 
@@ -392,5 +383,5 @@ def as_file(model: Any) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="bitsweep-") as folder:
         path = Path(folder, "model.onnx")
-        to_native_model(model, Path(folder)).save(path)
+        to_native_model(model).save(path)
         yield path

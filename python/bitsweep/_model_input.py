@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ __all__ = ["to_native_model"]
 INLINE_LIMIT_BYTES = 3 << 29
 
 
-def to_native_model(model: Any, folder: Path) -> _core.Model:
+def to_native_model(model: Any, folder: str | os.PathLike[str] | None = None) -> _core.Model:
     """Native model of a path, serialized bytes, a ModelProto or a wrapper with a ModelProto as ``.model``.
 
     Parameters
     ----------
     model : str, Path, bytes, ModelProto or wrapper
         Stays as it is.
-    folder : Path
-        Existing folder for the weights of models too large for one protobuf message; must outlive the result.
+    folder : path, optional
+        Existing folder for the weights of models too large for one protobuf message, in place of the system's for
+        temporary files. Their file is nameless when this returns, so that nothing can be left behind.
 
     Raises
     ------
@@ -42,7 +44,9 @@ def to_native_model(model: Any, folder: Path) -> _core.Model:
     )
     if _weight_bytes(model) <= INLINE_LIMIT_BYTES:
         return _core.Model.parse(model.SerializeToString())
-    return _core.Model.load(_write_with_external_data(model, folder))
+    with tempfile.TemporaryDirectory(prefix="bitsweep-", dir=folder) as place:
+        # Mapped from here on: its bytes stay until the model goes.
+        return _core.Model.load(_write_with_external_data(model, Path(place)))
 
 
 def unwrap_proto(model: Any, otherwise: str, fix: str) -> Any:

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,11 +120,9 @@ class QuantizationSimModel(ExportMethods):
     ) -> None:
         if path is not None:
             Path(path).mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="bitsweep-", dir=path))
-        self._cleanup = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._adopt(
             _core.Simulation(
-                to_native_model(model, folder),
+                to_native_model(model, path),
                 parameter_format=qtype.as_qtype(param_type).format,
                 activation_format=qtype.as_qtype(activation_type).format,
                 scheme=scheme_name(quant_scheme),

@@ -30,11 +30,11 @@ def rewrite_in_place(proto: Any, rewrite: Callable[[_core.Model], ResultT]) -> R
     """Runs ``rewrite`` and puts the new model into ``proto``; after an error ``proto`` is as it was."""
     import onnx
 
+    result = rewrite(to_native_model(proto))
+    # Through a file, because models beyond 2 GiB fit no single message on the way.
     with tempfile.TemporaryDirectory(prefix="bitsweep-") as folder:
-        result = rewrite(to_native_model(proto, Path(folder)))
         path = Path(folder) / "rewritten.onnx"
         result.model.save(path)
-        # Through a file, because models beyond 2 GiB fit no single message on the way.
         rewritten = onnx.load(path)
     proto.CopyFrom(rewritten)
     return result

@@ -60,11 +60,11 @@ inline constexpr const char* kQuantizerDomain = "com.bitsweep";
 inline constexpr const char* kScalarAttribute = "scalar";
 
 /// File name that a piece gives as the place of the weights in Piece::initializers. The runtime
-/// asks that it exists: set its folder for external initializers to one that holds an empty file of
-/// this name. Weights given by AddInitializer work only where no graph optimization wants to
-/// read them (is_shareable): those that do (folding of batch norms, blocked convolutions) read the
-/// file instead. AddExternalInitializers works with all, and copies.
-inline constexpr const char* kWeightsLocation = "weights";
+/// asks that it exists: set its folder for external initializers to /dev, which always has an empty
+/// file of this name. Weights given by AddInitializer work only where no graph optimization wants
+/// to read them (is_shareable): those that do (folding of batch norms, blocked convolutions) read
+/// the file instead. AddExternalInitializers works with all, and copies.
+inline constexpr const char* kWeightsLocation = "null";
 
 /// An initializer whose bytes are passed to the runtime by pointer instead of being serialized.
 struct ExternalInitializer {

@@ -2,13 +2,10 @@
 
 #include <array>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 
 #include <onnxruntime_cxx_api.h>
-#include <unistd.h>
 
 #include "base/freed_memory.h"
 #include "bitsweep/error.h"
@@ -23,36 +20,8 @@ namespace bitsweep::simulate {
 namespace {
 
 // ONNX Runtime accepts weights by pointer only for initializers that claim to live in an existing
-// file of a folder it knows: an empty file is enough. One folder serves the process and is removed
-// at exit.
-class PlaceholderFolder {
- public:
-  PlaceholderFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "bitsweep-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ErrorCode::kIo, "simulate",
-                  "no temporary folder could be made at \"" + pattern + "\"",
-                  "point TMPDIR to a writable folder");
-    }
-    path_ = pattern;
-    const std::ofstream file(path_ / graph::kWeightsLocation);
-  }
-  ~PlaceholderFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PlaceholderFolder(const PlaceholderFolder&) = delete;
-  PlaceholderFolder& operator=(const PlaceholderFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
-const std::filesystem::path& placeholder_folder() {
-  static const PlaceholderFolder folder;
-  return folder.path();
-}
+// file of a folder it knows; it never opens it.
+constexpr const char* kWeightsFolder = "/dev";
 
 // Measured with ONNX Runtime 1.32: what a session of a few operators takes.
 constexpr std::size_t kSessionBytes = std::size_t{1} << 20;
@@ -127,8 +96,7 @@ void make_session(Session::Impl& impl, const SessionOptions& options) {
   }
   // Outside of the arena, which would keep what a dropped session held.
   so.AddConfigEntry("session.use_device_allocator_for_initializers", "1");
-  so.AddConfigEntry("session.model_external_initializers_file_folder_path",
-                    placeholder_folder().c_str());
+  so.AddConfigEntry("session.model_external_initializers_file_folder_path", kWeightsFolder);
   if (!optimized || !options.pack_weights) so.AddConfigEntry("session.disable_prepacking", "1");
   if (options.num_threads > 1 && options.num_threads == ort_pool_threads()) {
     so.DisablePerSessionThreads();
