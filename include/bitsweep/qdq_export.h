@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,12 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 /// widths above 16 bits and tensors that the profile refuses; Error(kInvalidModel) when an operator
 /// would change its meaning in the needed operator set.
 Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options = {});
+
+/// The QDQ model of an encodings file, whatever rules its simulation had: pairs at the tensors that
+/// it names. `simulation_options` gives libraries; its rules and formats have no effect.
+/// @throws Error as load_encodings() and to_onnx_qdq() do.
+Model encodings_to_onnx_qdq(const Model& model, const std::filesystem::path& file,
+                            QdqOptions options = {}, SimulationOptions simulation_options = {});
 
 /// The simulation of a QDQ model, whoever wrote it: the float model inside, with quantizers where
 /// the pairs were. They are frozen; the others are off. Scales of LPBQ come back as those of

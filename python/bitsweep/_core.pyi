@@ -932,6 +932,9 @@ def export_simulation(simulation: Simulation, folder: str | os.PathLike, prefix:
 def to_onnx_qdq(simulation: Simulation, integer_weights: bool = False, int32_bias: bool = False, loaded_bias: bool = False, keep_constants: bool = False, half_casts: bool = True, two_bit_types: bool = False, lpbq_multiples: bool = False, half_scales: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, profile: str = 'onnx') -> Model:
     """The model with QuantizeLinear and DequantizeLinear."""
 
+def encodings_to_onnx_qdq(model: Model, file: str | os.PathLike, integer_weights: bool = False, activation_sign: ActivationSign = ActivationSign.UNSIGNED, ort_library: str | os.PathLike = ...) -> Model:
+    """The QDQ model of an encodings file."""
+
 class ProfileNote:
     """What a target profile does to a tensor, or why it can't take it."""
 

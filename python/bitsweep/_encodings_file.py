@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from bitsweep import _core
 from bitsweep.errors import InvalidArgumentError, error
 
-__all__ = ["EncodingMismatch", "activation_sign", "load", "load_ort", "ort_overrides"]
+__all__ = ["EncodingMismatch", "activation_sign", "as_file", "load", "load_ort", "ort_overrides"]
 
 _SIGNS = {
     "unsigned": _core.ActivationSign.UNSIGNED,
@@ -56,12 +57,20 @@ def load(
     **options: bool,
 ) -> list[EncodingMismatch]:
     """Reads a file, or the dictionary that such a file holds, into the quantizers."""
-    if isinstance(encodings, Mapping):
-        with tempfile.TemporaryDirectory(prefix="bitsweep-") as folder:
-            path = Path(folder, "dictionary.encodings")
-            path.write_text(json.dumps(encodings), encoding="utf-8")
-            return load(simulation, path, **options)
-    return _mismatches(_core.load_encodings(simulation, Path(encodings), **options))
+    with as_file(encodings) as path:
+        return _mismatches(_core.load_encodings(simulation, path, **options))
+
+
+@contextlib.contextmanager
+def as_file(encodings: str | os.PathLike[str] | Mapping[str, Any]) -> Iterator[Path]:
+    """Path of an encodings file; a dictionary is written to a temporary one."""
+    if not isinstance(encodings, Mapping):
+        yield Path(encodings)
+        return
+    with tempfile.TemporaryDirectory(prefix="bitsweep-") as folder:
+        path = Path(folder, "dictionary.encodings")
+        path.write_text(json.dumps(encodings), encoding="utf-8")
+        yield path
 
 
 def load_ort(

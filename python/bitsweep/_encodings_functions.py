@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bitsweep import _core, _encodings_file
+from bitsweep import _core, _encodings_file, _ort
 from bitsweep._encodings_file import EncodingMismatch
+from bitsweep._model_input import to_native_model
 from bitsweep._model_view import ModelView
 from bitsweep._quantsim import QuantizationSimModel
 
@@ -95,16 +96,12 @@ def encodings_to_onnx_qdq(
     --------
     >>> qdq = encodings_to_onnx_qdq("model.onnx", "model.encodings")  # doctest: +SKIP
     """
-    sim = QuantizationSimModel(model)
-    load_encodings_to_sim(sim, encodings, strict=False)
-    native = _core.to_onnx_qdq(
-        sim.native,
-        integer_weights=prequantize_constants,
-        loaded_bias=True,
-        keep_constants=True,
-        half_casts=False,
-        lpbq_multiples=True,
-        half_scales=True,
-        activation_sign=_encodings_file.activation_sign(force_activation_as),
-    )
+    with _encodings_file.as_file(encodings) as file:
+        native = _core.encodings_to_onnx_qdq(
+            to_native_model(model),
+            file,
+            integer_weights=prequantize_constants,
+            activation_sign=_encodings_file.activation_sign(force_activation_as),
+            ort_library=_ort.library_path(),
+        )
     return ModelView(native).model

@@ -123,6 +123,24 @@ void bind_encodings_file(nb::module_& m) {
       "activation_sign"_a = ActivationSign::kUnsigned, "profile"_a = "onnx",
       "The model with QuantizeLinear and DequantizeLinear.");
 
+  m.def(
+      "encodings_to_onnx_qdq",
+      [](const Model& model, const std::filesystem::path& file, bool integer_weights,
+         ActivationSign activation_sign, std::filesystem::path ort_library) {
+        nb::gil_scoped_release release;
+        return encodings_to_onnx_qdq(model, file,
+                                     {.integer_weights = integer_weights,
+                                      .keep_constants = true,
+                                      .half_casts = false,
+                                      .lpbq_multiples = true,
+                                      .half_scales = true,
+                                      .activation_sign = activation_sign},
+                                     {.ort_library = std::move(ort_library)});
+      },
+      "model"_a, "file"_a, "integer_weights"_a = false,
+      "activation_sign"_a = ActivationSign::kUnsigned, "ort_library"_a = std::filesystem::path(),
+      "The QDQ model of an encodings file.");
+
   nb::class_<ProfileNote>(m, "ProfileNote",
                           "What a target profile does to a tensor, or why it can't take it.")
       .def_ro("tensor", &ProfileNote::tensor)

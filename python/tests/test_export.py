@@ -164,6 +164,75 @@ class TestQdq:
         want = cnn_sim.to_onnx_qdq(export_int32_bias=True)
         assert model.SerializeToString() == want.SerializeToString()
 
+    def test_an_encodings_file_of_other_rules_gives_the_same_model(self, tmp_path):
+        """A Mul that runs with its Relu, a Relu with a range of its own, a MatMul whose output has a grid."""
+        node = onnx.helper.make_node
+        graph = onnx.helper.make_graph(
+            [
+                node("Mul", ["x", "x"], ["m"]),
+                node("Relu", ["m"], ["r"]),
+                node("Sin", ["r"], ["s"]),
+                node("Relu", ["s"], ["t"]),
+                node("MatMul", ["t", "w"], ["p"]),
+                node("Add", ["p", "b"], ["y"]),
+            ],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [2, 4])],
+            [onnx.helper.make_tensor_value_info(n, 1, None) for n in ("y", "s")],
+            [
+                onnx.numpy_helper.from_array(
+                    np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), "w"
+                ),
+                onnx.numpy_helper.from_array(np.float32([0.5, -0.25, 0.1]), "b"),
+            ],
+        )
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        )
+        rules = tmp_path / "rules.json"
+        rules.write_text(
+            json.dumps(
+                {"extends": "per_tensor", "supergroups": [{"op_list": ["Mul", "Relu"]}], "supergroup_pass_list": [],
+                 "op_type": {"Relu": {"encoding_constraints": {"min": 0.0}}}}
+            )
+        )  # fmt: skip
+        sim = QuantizationSimModel(model, config_file=str(rules))
+        sim.compute_encodings([{"x": np.linspace(-2, 2, 8, dtype=np.float32).reshape(2, 4)}])
+        sim.export(tmp_path, "out", False, encoding_version="2.0.0")
+        document = encodings(tmp_path)
+        document["encodings"] = [e for e in document["encodings"] if e["name"] != "b"]
+        document["encodings"].append({"name": "b", "output_dtype": "int32", "y_scale": 1e-8})
+        names = {e["name"] for e in document["encodings"]}
+        assert names >= {"r", "s", "t", "p"}
+        assert "m" not in names
+        qdq = encodings_to_onnx_qdq(model, document)
+        pairs = {n.output[0] for n in qdq.graph.node if n.op_type == "DequantizeLinear"}
+        assert {name.removesuffix("_qdq") for name in pairs} == names
+
+    @pytest.mark.parametrize("per_channel", [True, False])
+    def test_the_bias_of_a_single_channel_has_the_granularity_of_its_weight(
+        self, tmp_path, per_channel
+    ):
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("Conv", ["x", "w", "b"], ["y"])],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [1, 2, 3, 3])],
+            [onnx.helper.make_tensor_value_info("y", 1, None)],
+            [
+                onnx.numpy_helper.from_array(np.float32([[[[0.5]], [[-1.0]]]]), "w"),
+                onnx.numpy_helper.from_array(np.float32([0.25]), "b"),
+            ],
+        )
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        )
+        sim = QuantizationSimModel(model, config_file="default" if per_channel else "per_tensor")
+        sim.compute_encodings([{"x": np.ones((1, 2, 3, 3), np.float32)}])
+        sim.export(tmp_path, "out", False, encoding_version="2.0.0")
+        bias = next(e for e in encodings(tmp_path)["encodings"] if e["name"] == "b")
+        assert bias.get("axis") == (0 if per_channel else None)
+        assert np.shape(bias["y_scale"]) == ((1,) if per_channel else ())
+
     def test_what_is_behind_a_relu_gets_no_grid(self, tmp_path):
         node = onnx.helper.make_node
         graph = onnx.helper.make_graph(

@@ -18,15 +18,27 @@ using graph::TensorId;
 
 constexpr double kInt32Steps = 2147483648.0;  // 2^31
 constexpr double kSmallestNormalHalf = 6.103515625e-05;
+constexpr double kSmallestStep = 0.01 / 4294967295.0;  // of a quantizer of 32 bits
 
 class BiasScales {
  public:
-  BiasScales(const Simulation& simulation, bool loaded_only)
-      : engine_(simulation.engine()), loaded_only_(loaded_only) {
+  explicit BiasScales(const Simulation& simulation) : engine_(simulation.engine()) {
     const auto& sites = engine_.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s) {
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
     }
+  }
+
+  /// Those that were read from a file. The rules of its simulation may have seen a bias where the
+  /// rules here see a constant, such as behind a norm in single nodes.
+  BiasEntries loaded() const {
+    BiasEntries result;
+    for (const auto& [tensor, s] : site_of_) {
+      const Quantizer& q = *engine_.quantizer(s);
+      if (!engine_.graph().tensor(tensor).is_static || !is_loaded_bias(q)) continue;
+      result.common.emplace(engine_.graph().tensor(tensor).name, entry(tensor, *q.encoding()));
+    }
+    return result;
   }
 
   BiasEntries entries() {
@@ -75,6 +87,10 @@ class BiasScales {
     return it == site_of_.end() ? nullptr : engine_.quantizer(it->second).get();
   }
 
+  static bool is_loaded_bias(const Quantizer& q) {
+    return q.encoding() && q.bitwidth() == 32 && q.format().is_integer();
+  }
+
   static bool ready_integer(const Quantizer* q) {
     return q != nullptr && q->enabled() && q->format().is_integer() && q->encoding();
   }
@@ -121,11 +137,8 @@ class BiasScales {
     if (!tensor.defined() || !is_quantizable_type(tensor.type()) || tensor.size() == 0 ||
         op.inputs.empty())
       return {};
-    if (const Quantizer* own = site(id);
-        own != nullptr && own->encoding() && own->bitwidth() == 32 && own->format().is_integer()) {
-      return entry(id, *own->encoding());  // loaded from a file: kept
-    }
-    if (loaded_only_) return {};
+    if (const Quantizer* own = site(id); own != nullptr && is_loaded_bias(*own))
+      return entry(id, *own->encoding());
     const Quantizer* x = effective(op.inputs.front());
     const Quantizer* w = site(parameter(op, "weight"));
     if (x == nullptr || !ready_integer(w)) return {};
@@ -134,17 +147,21 @@ class BiasScales {
     for (const float v : b) {
       if (!std::isfinite(v)) return {};
     }
-    const double floor = tensor.type() == DataType::kFloat16 ? kSmallestNormalHalf
-                                                             : std::numeric_limits<float>::min();
+    double floor = tensor.type() == DataType::kFloat16 ? kSmallestNormalHalf
+                                                       : std::numeric_limits<float>::min();
     std::vector<double> scales(1, floor);
+    bool per_channel = false;
     if (graph::multiplies_by_weight(op.type)) {
       scales = weight_scales(*w);
       for (double& scale : scales) scale *= x->encoding()->cells.front().delta;
+      per_channel = !w->granularity().per_tensor();
     } else {
-      for (const float v : b)
-        scales[0] = std::max(scales[0], std::abs(static_cast<double>(v)) / kInt32Steps);
+      floor = std::max(floor, kSmallestStep);
+      const Quantizer* own = site(id);
+      per_channel = own != nullptr && !own->granularity().per_tensor();
+      if (per_channel) scales.assign(b.size(), floor);
     }
-    if (scales.size() > 1) {
+    if (per_channel) {
       // Groups of a ConvTranspose repeat the channels of its weight.
       const bool repeats = op.type == "ConvTranspose" && b.size() % scales.size() == 0;
       if (b.size() != scales.size() && !repeats) return {};
@@ -153,10 +170,10 @@ class BiasScales {
       for (std::size_t i = channels; i < b.size(); ++i) scales.push_back(scales[i % channels]);
     }
     for (std::size_t i = 0; i < b.size(); ++i) {
-      double& scale = scales[scales.size() == 1 ? 0 : i];
+      double& scale = scales[per_channel ? i : 0];
       scale = std::max({scale, floor, std::abs(static_cast<double>(b[i])) / kInt32Steps});
     }
-    return entry(id, tensor, scales);
+    return entry(id, tensor, scales, per_channel);
   }
 
   FileEntry entry(TensorId id, const Encoding& encoding) const {
@@ -169,9 +186,10 @@ class BiasScales {
     return result;
   }
 
-  FileEntry entry(TensorId id, const Tensor& tensor, const std::vector<double>& scales) const {
+  FileEntry entry(TensorId id, const Tensor& tensor, const std::vector<double>& scales,
+                  bool per_channel) const {
     FileEntry result = blank(id);
-    if (scales.size() > 1) {
+    if (per_channel) {
       result.kind = EntryKind::kPerChannel;
       // Channels lie on the only axis that is not 1.
       result.grid.assign(tensor.shape().size(), 1);
@@ -202,14 +220,14 @@ class BiasScales {
   }
 
   const simulate::Engine& engine_;
-  bool loaded_only_;
   std::map<TensorId, int> site_of_;
 };
 
 }  // namespace
 
 BiasEntries bias_entries(const Simulation& simulation, bool loaded_only) {
-  return BiasScales(simulation, loaded_only).entries();
+  BiasScales scales(simulation);
+  return loaded_only ? scales.loaded() : scales.entries();
 }
 
 }  // namespace bitsweep::exporting

@@ -77,13 +77,13 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
   }
   for (auto& [name, entry] : biases) entries.push_back(std::move(entry));
   if (options.per_reader) std::ranges::move(found.by_reader, std::back_inserter(entries));
-  if (options.derived)
-    add_derived_entries(simulation.engine().graph(), simulation.engine().placement(), entries);
   const graph::Graph& graph = simulation.engine().graph();
   for (FileEntry& entry : entries) {
     if (!options.constants_keep_sign || !graph.tensor(graph.find(entry.name)).is_static)
       apply_sign(entry, options.activation_sign);
   }
+  // Behind the signs: what repeats a parameter has the parameter's.
+  if (options.derived) add_derived_entries(graph, simulation.engine().placement(), entries);
   return entries;
 }
 

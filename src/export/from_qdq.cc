@@ -11,6 +11,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/load_entries.h"
+#include "export/untie_quantizers.h"
 #include "graph/qdq_strip.h"
 #include "simulate/engine.h"
 
@@ -133,28 +134,13 @@ FileEntry entry_of(const graph::QdqReading& reading, int channel_axis, bool para
   return entry;
 }
 
-// The model says what each tensor has; nothing is shared because a rule says so.
-void untie(Simulation& simulation) {
-  std::map<const Quantizer*, std::string> seen;
-  for (const std::string& name : simulation.tensor_names()) {
-    const std::shared_ptr<Quantizer> shared = simulation.quantizer(name);
-    if (seen.emplace(shared.get(), name).second) continue;
-    auto own = std::make_shared<Quantizer>(name);
-    own->set_format(shared->format());
-    own->set_scheme(shared->scheme());
-    own->set_symmetric(shared->symmetric());
-    own->set_possible_axes(shared->possible_channel_axis(), shared->possible_block_axis());
-    own->set_enabled(shared->enabled());
-    simulation.set_quantizer(name, std::move(own));
-  }
-}
-
 }  // namespace
 
 Simulation from_onnx_qdq(const Model& model, SimulationOptions options) {
   graph::StrippedModel stripped = graph::strip_qdq(graph::Graph(model));
   Simulation simulation(std::move(stripped.model), std::move(options));
-  untie(simulation);
+  // The model says what each tensor has; nothing is shared because a rule says so.
+  exporting::untie_quantizers(simulation);
   const std::vector<std::string>& names = simulation.tensor_names();
   const std::vector<std::string>& parameters = simulation.parameter_names();
   exporting::EncodingsDocument document{.version = "2.0.0", .entries = {}};

@@ -191,8 +191,11 @@ graph::QdqSite qdq_site(const FileEntry& entry, DataType type, const Shape& shap
     }
     return site;
   }
+  // Steps below the finest of the type would become 0, and quotients NaN.
+  constexpr double kSmallestHalf = 0x1p-24;
+  const double finest = scale_type == DataType::kFloat16 ? kSmallestHalf : 0.0;
   std::vector<double> scales;
-  for (const std::size_t cell : cells) scales.push_back(entry.cells[cell].delta);
+  for (const std::size_t cell : cells) scales.push_back(std::max(entry.cells[cell].delta, finest));
   site.scale = scale_tensor(scale_type, scale_shape, scales);
   return site;
 }

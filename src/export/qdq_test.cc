@@ -70,6 +70,15 @@ TEST(QdqSites, WritesTheBitsOfEightBitFloats) {
   EXPECT_EQ(bytes[3], 0x00);
 }
 
+TEST(QdqSites, NeverWriteAStepOfZero) {
+  FileEntry entry = int4_entry();
+  entry.cells = {{.min = -8e-9, .max = 7e-9, .delta = 1e-9, .offset = -8.0}};
+  const Tensor scale =
+      exporting::qdq_site(entry, DataType::kFloat16, {}, {.half_scales = true}).scale;
+  ASSERT_EQ(scale.type(), DataType::kFloat16);
+  EXPECT_EQ(scale.to_float().floats().front(), 0x1p-24F);
+}
+
 TEST(QdqSites, NeedTheOperatorSetOfTheirTypes) {
   FileEntry entry = int4_entry();
   EXPECT_EQ(exporting::required_opset(entry, DataType::kFloat), 21);

@@ -59,6 +59,10 @@ TEST(EncodingsText, OfTheOldestVersionGivesStrictGridsTheRangeOfAllCodes) {
   EXPECT_THAT(text, HasSubstr(R"("max": 16.0)"));
   const EncodingsDocument document = read_entries(text, "a.encodings");
   EXPECT_EQ(document.entries.front().cells.front().max, 15.875);
+  w.cells = {{.min = 0.0, .max = 31.75, .delta = 0.125, .offset = 0}};
+  EXPECT_THAT(write_entries({w}, {}, "0.6.1"), HasSubstr(R"("max": 31.875)"));
+  w.cells = {{.min = -16.0, .max = 15.875, .delta = 0.125, .offset = -128}};
+  EXPECT_THAT(write_entries({w}, {}, "0.6.1"), HasSubstr(R"("max": 15.875)"));
 }
 
 TEST(EncodingsText, SaysAZeroPointOfZeroWhereASignWasAskedFor) {

@@ -51,9 +51,11 @@ json entry_061(const FileEntry& entry) {
     list.push_back({{"bitwidth", entry.format.bitwidth}, {"dtype", "float"}});
     return list;
   }
-  // The range is that of all codes, of which a strictly symmetric grid leaves out the last one.
-  const double unused = is_strictly_symmetric(entry) ? 1.0 : 0.0;
+  // The range is that of all codes, of which a strictly symmetric grid, signed or not, leaves out
+  // the last one.
+  const double num_steps = std::ldexp(1.0, entry.format.bitwidth) - 1.0;
   for (const AffineEncoding& cell : entry.cells) {
+    const double unused = num_steps - std::round((cell.max - cell.min) / cell.delta);
     list.push_back({{"min", cell.min},
                     {"max", cell.max + unused * cell.delta},
                     {"scale", cell.delta},

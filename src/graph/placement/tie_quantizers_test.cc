@@ -139,6 +139,16 @@ TEST(Tying, RecurrentStatesShareAndTheCellHasItsOwn) {
   EXPECT_EQ(p.tied_to("x"), "");
 }
 
+TEST(Tying, AStateThatAnotherRecurrentOperatorReadsJoinsBoth) {
+  ModelBuilder m;
+  m.input("x", {3, 1, 2}).output("z");
+  m.random("w", {1, 6, 2}).random("r", {1, 6, 2});
+  m.node("a = Elu(x)").node("y, h = GRU(a, w, r) {hidden_size: 2}");
+  m.node("z = GRU(h, w, r) {hidden_size: 2}");
+  const Placed p(m, {.rules = kRanges});
+  for (const char* name : {"y", "h", "z"}) EXPECT_EQ(p.tied_to(name), "a") << name;
+}
+
 TEST(Tying, RecurrentOperatorsMayLackOutputs) {
   EXPECT_EQ(lstm(", h = LSTM(a, w, r) {hidden_size: 2}").tied_to("h"), "a");
 }
