@@ -209,6 +209,32 @@ class TestQdq:
         pairs = {n.output[0] for n in qdq.graph.node if n.op_type == "DequantizeLinear"}
         assert {name.removesuffix("_qdq") for name in pairs} == names
 
+    def test_a_float16_bound_gets_no_grid_of_what_it_bounds(self, tmp_path):
+        graph = onnx.helper.make_graph(
+            [
+                onnx.helper.make_node("Sin", ["x"], ["s"]),
+                onnx.helper.make_node("Clip", ["s", "low", "high"], ["y"]),
+            ],
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [4])],
+            [onnx.helper.make_tensor_value_info("y", 1, None)],
+            [
+                onnx.numpy_helper.from_array(np.float32(v), n)
+                for n, v in (("low", -0.5), ("high", 0.5))
+            ],
+        )
+        model = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8
+        )
+        sim = QuantizationSimModel(model)
+        sim.qc_quantize_op_dict["high"].set_precision("float16")
+        sim.compute_encodings([{"x": np.ones(4, np.float32)}])
+        with pytest.warns(UserWarning, match='"high" is float16'):
+            sim.export(tmp_path, "out", False, encoding_version="2.0.0")
+        names = {e["name"] for e in encodings(tmp_path)["encodings"]}
+        assert {"x", "s", "y", "low"} <= names
+        assert "high" not in names
+
     @pytest.mark.parametrize("per_channel", [True, False])
     def test_the_bias_of_a_single_channel_has_the_granularity_of_its_weight(
         self, tmp_path, per_channel

@@ -98,6 +98,8 @@ TEST(ExceptionRules, AStaticWeightBehindTransposeKeepsItsWidth) {
       .node("y = MatMul(x, t)");
   EXPECT_EQ(
       Placed(m, {.rules = "htp_v66", .parameters = {.bitwidth = 4}}).site("w").format.bitwidth, 4);
+  EXPECT_EQ(
+      Placed(m, {.rules = "htp_v79", .parameters = {.bitwidth = 16}}).site("x").format.bitwidth, 8);
 }
 
 TEST(ExceptionRules, GroupedTransposedConvolutionIsPerTensor) {
