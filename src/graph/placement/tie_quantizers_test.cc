@@ -149,6 +149,17 @@ TEST(Tying, AStateThatAnotherRecurrentOperatorReadsJoinsBoth) {
   for (const char* name : {"y", "h", "z"}) EXPECT_EQ(p.tied_to(name), "a") << name;
 }
 
+TEST(Tying, RecurrentOperatorsOfOneInputShareItsQuantizer) {
+  ModelBuilder m;
+  m.input("x", {3, 1, 2}).output("y").output("z");
+  m.random("w", {1, 6, 2}).random("r", {1, 6, 2});
+  m.node("a = Elu(x)").node("y = GRU(a, w, r) {hidden_size: 2}");
+  m.node("z = GRU(a, w, r) {hidden_size: 2}");
+  const Placed p(m, {.rules = kRanges});
+  EXPECT_EQ(p.tied_to("y"), "a");
+  EXPECT_EQ(p.tied_to("z"), "a");
+}
+
 TEST(Tying, RecurrentOperatorsMayLackOutputs) {
   EXPECT_EQ(lstm(", h = LSTM(a, w, r) {hidden_size: 2}").tied_to("h"), "a");
 }
