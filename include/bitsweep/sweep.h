@@ -50,25 +50,24 @@ struct MetricChoice {
   MetricOptions options;
 };
 
-/// Ends the work on a group as soon as its place relative to a decision is settled: which groups
-/// are the most sensitive ones, or which are beyond a threshold.
+/// Spends samples on the groups near the boundary of a decision only: which groups are the most
+/// sensitive ones, or which are beyond a threshold.
 ///
-/// First parts of the network run quantized on every sample: the pilots, which show which samples
-/// carry the error. All groups then start on those that weigh much more than others, and on a few
-/// more drawn at random. After each round, sets that all samples may turn out to be are drawn (a
-/// bootstrap for a finite population); groups whose place is the same in nearly all of them stop,
-/// the others get half as many samples again. The few groups next to the decision's boundary run on
-/// all samples, however clear the first ones look: a few per cent of the work, where mistakes would
-/// happen. The selection can differ by a group or two from that of a whole sweep on the same
-/// samples; how far it can be trusted is measured on the pilots, whose scores on all samples are
-/// known: see Stability.
+/// First a few parts of the network run quantized on every sample: the pilots, which show which
+/// samples carry the error. All groups start on the heaviest of these; after each round those
+/// furthest from the boundary stop, so that the whole work stays within its limit and the ones next
+/// to the boundary run on all samples. Groups that stopped after the first round run once more on
+/// the other samples, many at a time; where such a block errs so much that one of its members might
+/// belong to the selection after all, it is split until the one is found, and that one goes on. The
+/// selection can still differ by a group or two from that of a whole sweep on the same samples; see
+/// Stability.
 struct AdaptiveOptions {
   double top_fraction = 0.1;  ///< the decision: this part of the groups is the most sensitive one
   std::optional<double> threshold;  ///< instead: groups that score worse than this
   double confidence = 0.975;        ///< of the place of one group
-  /// On which all groups are evaluated beside those of great weight, or 7% of the samples
-  /// where that is more; at least 2.
-  std::int64_t first_samples = 3;
+  std::int64_t first_samples = 3;   ///< of every group, at least 2
+  /// Of the evaluations and of the float passes of a whole sweep, at most; beyond a few samples.
+  double work = 1.0 / 3.0;
 };
 
 /// The work ahead, as far as it is known before it starts.
@@ -141,11 +140,11 @@ struct MetricScores {
 /// How an adaptive sweep ended.
 struct Stability {
   std::vector<std::string> selected;  ///< the most sensitive groups, or those beyond the threshold
-  /// Of the least certain place: how often draws from the samples seen agree on it, and how often
-  /// an estimate as clear as this one was right on the pilots.
+  /// Of the least certain place among groups that stopped early: which part of the states that ran
+  /// on all samples moved, from then on, by less than half of what that group would have to move.
   double confidence = 0.0;
-  /// Every place reached the confidence asked for. False: the selection is that of these samples,
-  /// but others may give another one.
+  /// Every place reached the confidence asked for, and nothing was left unsearched: a whole sweep
+  /// on the same samples is expected to select the same groups.
   bool settled = false;
   std::int64_t num_evaluations = 0;  ///< (state, sample) pairs
   std::int64_t num_without_stopping =

@@ -237,15 +237,16 @@ void bind_result(nb::module_& m) {
       .def(
           "__init__",
           [](AdaptiveOptions* self, double top_fraction, std::optional<double> threshold,
-             double confidence, std::int64_t first_samples) {
+             double confidence, std::int64_t first_samples, double work) {
             new (self) AdaptiveOptions{.top_fraction = top_fraction,
                                        .threshold = threshold,
                                        .confidence = confidence,
-                                       .first_samples = first_samples};
+                                       .first_samples = first_samples,
+                                       .work = work};
           },
           nb::kw_only(), "top_fraction"_a = AdaptiveOptions{}.top_fraction,
           "threshold"_a = nb::none(), "confidence"_a = AdaptiveOptions{}.confidence,
-          "first_samples"_a = AdaptiveOptions{}.first_samples);
+          "first_samples"_a = AdaptiveOptions{}.first_samples, "work"_a = AdaptiveOptions{}.work);
 }
 
 // (layer, mean squared error) in topological order.

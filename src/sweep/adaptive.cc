@@ -12,25 +12,10 @@
 namespace bitsweep::sweeping {
 namespace {
 
-// Below this many samples the draws repeat so few of them that they look surer than they are: all
-// draws have to agree.
-constexpr std::size_t kFewSamples = 12;
-// And the mean of the draws has to be as many standard deviations away from the boundary.
-constexpr double kClearGap = 3.0;
-// Of all states, on either side of the boundary: these run on all samples. Neighbours that differ
-// by a tenth of a dB are where few samples may all agree and be wrong.
-constexpr double kNearest = 0.02;
-// Of all samples: every group sees as many random ones, where there are more than the options say.
-// With many samples the work leaves room for it.
-constexpr double kFirstPart = 0.07;
-
-std::size_t num_first_samples(const AdaptiveOptions& options, const SampleOrder& order) {
-  const auto part =
-      static_cast<std::size_t>(std::ceil(kFirstPart * static_cast<double>(order.size())));
-  return std::min(
-      order.size(),
-      order.num_certain() + std::max(part, static_cast<std::size_t>(options.first_samples)));
-}
+// On either side of the boundary these go on, whatever the work left: the decision needs them.
+constexpr std::size_t kAlwaysOpen = 2;
+// A move seen elsewhere may be twice as large here.
+constexpr double kSafety = 2.0;
 
 }  // namespace
 
@@ -48,129 +33,160 @@ void check_adaptive_options(const AdaptiveOptions& options) {
   if (!(options.top_fraction > 0.0 && options.top_fraction <= 1.0))
     refuse("the most sensitive part is " + std::to_string(options.top_fraction) + " of the groups",
            "give a number above 0, at most 1");
+  if (!(options.work > 0.0 && options.work <= 1.0))
+    refuse("the work is " + std::to_string(options.work) + " of that of a whole sweep",
+           "give a number above 0, at most 1");
 }
 
-AdaptiveStop::AdaptiveStop(const AdaptiveOptions& options, std::size_t num_states, bool low_first,
-                           std::uint64_t seed, const SampleOrder& order, const PilotMisses& misses)
+double Sensitivity::of(const AnswerRow& row) const { return of(row, row.size()); }
+
+double Sensitivity::of(const AnswerRow& row, std::size_t num_samples, const Answer* more,
+                       int times) const {
+  const std::unique_ptr<MetricAccumulator> total = metric.accumulator->fresh();
+  for (std::size_t place = 0; place < std::min(num_samples, row.size()); ++place) {
+    if (row[place]) total->merge((*row[place])[metric.index]);
+  }
+  for (int i = 0; i < times; ++i) total->merge((*more)[metric.index]);
+  return low_first ? -total->score() : total->score();
+}
+
+double Sensitivity::above(double a, double b) const {
+  if (a == b) return 0.0;
+  // Scores in dB and shares of agreement are compared as they are.
+  if (metric.better != Better::kLower || a * b <= 0.0) return a - b;
+  return low_first ? std::log(b / a) : std::log(a / b);
+}
+
+AdaptiveStop::AdaptiveStop(const AdaptiveOptions& options, const Sensitivity& sensitivity,
+                           std::vector<double> costs, std::size_t num_samples)
     : options_(options),
-      low_first_(low_first),
-      seed_(seed),
-      order_(order),
-      misses_(misses),
-      num_nearest_(static_cast<std::size_t>(std::ceil(kNearest * static_cast<double>(num_states)))),
+      sensitivity_(sensitivity),
+      costs_(std::move(costs)),
+      num_samples_(num_samples),
       places_left_(static_cast<std::size_t>(
-          std::ceil(options.top_fraction * static_cast<double>(num_states)))),
-      next_samples_(num_first_samples(options, order)),
-      open_(num_states),
-      selected_(num_states, false) {
+          std::ceil(options.top_fraction * static_cast<double>(costs_.size())))),
+      next_samples_(std::min(num_samples, static_cast<std::size_t>(options.first_samples))),
+      open_(costs_.size()),
+      kept_(costs_.size(), false),
+      selected_(costs_.size(), false) {
   std::iota(open_.begin(), open_.end(), std::size_t{0});
 }
 
-double AdaptiveStop::Place::gap_in_spreads() const {
-  if (spread > 0.0) return std::abs(gap) / spread;
-  return gap == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+// Half as many again: what a state has not shown by then, single samples will not show.
+std::size_t AdaptiveStop::samples_after(std::size_t num_samples) const {
+  return std::min(num_samples_, num_samples + std::max<std::size_t>(2, num_samples / 2));
 }
 
-std::vector<AdaptiveStop::Place> AdaptiveStop::places(const Bootstrap& bootstrap) const {
-  std::vector<Place> places(open_.size());
-  std::vector<std::size_t> order(open_.size());
-  for (std::size_t d = 0; d < bootstrap.num_draws(); ++d) {
-    // As if a high score were bad.
-    const auto badness = [&](std::size_t s) {
-      return low_first_ ? -bootstrap.score(s, d) : bootstrap.score(s, d);
-    };
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return badness(a) > badness(b); });
-    double boundary = 0.0;
-    std::size_t num_inside = std::min(places_left_, order.size());
-    if (options_.threshold) {
-      boundary = low_first_ ? -*options_.threshold : *options_.threshold;
-      num_inside = static_cast<std::size_t>(std::count_if(
-          order.begin(), order.end(), [&](std::size_t s) { return badness(s) > boundary; }));
+// When constant / n states go on after n samples.
+Work AdaptiveStop::work_of_rounds(const std::vector<std::size_t>& nearest_first,
+                                  std::size_t constant) const {
+  // Each sample is opened once more.
+  Work work{.passes = static_cast<double>(num_samples_ - next_samples_)};
+  for (std::size_t seen = next_samples_; seen < num_samples_; seen = samples_after(seen)) {
+    const std::size_t open =
+        std::min(nearest_first.size(), std::max(2 * kAlwaysOpen, constant / seen));
+    const auto samples = static_cast<double>(samples_after(seen) - seen);
+    for (std::size_t i = 0; i < open; ++i)
+      work += samples * Work{.evaluations = 1.0, .passes = costs_[nearest_first[i]]};
+  }
+  return work;
+}
+
+std::size_t AdaptiveStop::num_affordable(const std::vector<std::size_t>& nearest_first,
+                                         const WorkBudget& budget) const {
+  std::size_t low = 0;
+  std::size_t high = nearest_first.size() * num_samples_;
+  while (low < high) {
+    const std::size_t middle = low + (high - low + 1) / 2;
+    if (budget.allows(work_of_rounds(nearest_first, middle))) {
+      low = middle;
     } else {
-      // Between the last one inside and the first one outside.
-      const double last = badness(order[num_inside > 0 ? num_inside - 1 : 0]);
-      const double next = badness(order[std::min(num_inside, order.size() - 1)]);
-      boundary = last + (next - last) / 2.0;
-    }
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      Place& place = places[order[i]];
-      const double gap = badness(order[i]) - boundary;
-      place.share += i < num_inside ? 1.0 : 0.0;
-      place.rank += static_cast<double>(i);
-      place.gap += gap;
-      place.spread += gap * gap;
+      high = middle - 1;
     }
   }
-  const auto num_draws = static_cast<double>(bootstrap.num_draws());
-  for (Place& place : places) {
-    place.share /= num_draws;
-    place.rank /= num_draws;
-    place.gap /= num_draws;
-    place.spread = std::sqrt(std::max(0.0, place.spread / num_draws - place.gap * place.gap));
-  }
-  return places;
+  return std::min(nearest_first.size(), std::max(2 * kAlwaysOpen, low / next_samples_));
 }
 
-std::vector<bool> AdaptiveStop::nearest_to_boundary(const std::vector<Place>& places) const {
-  std::vector<std::size_t> order(places.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return places[a].rank < places[b].rank; });
-  const auto boundary = static_cast<std::size_t>(
-      std::ranges::count_if(places, [](const Place& p) { return p.inside(); }));
-  std::vector<bool> nearest(places.size(), false);
-  for (std::size_t i = boundary - std::min(boundary, num_nearest_);
-       i < std::min(order.size(), boundary + num_nearest_); ++i)
-    nearest[order[i]] = true;
-  return nearest;
+void AdaptiveStop::close(std::size_t state, bool inside) {
+  selected_[state] = inside;
+  if (inside && places_left_ > 0) --places_left_;
 }
 
-void AdaptiveStop::settle(const AnswerTable& answers, const ScoredMetric& metric,
-                          std::size_t num_samples) {
-  std::vector<SampleSums> sums;
-  for (const std::size_t state : open_) {
-    SampleSums& own = sums.emplace_back();
-    for (std::size_t i = 0; i < num_samples; ++i) own.push_back((*answers[state][i])[metric.index]);
+double AdaptiveStop::bar(const AnswerTable& answers, const Answer& quiet, int more) const {
+  const Round& first = rounds_.front();
+  if (options_.threshold) return first.boundary;
+  return sensitivity_.of(answers[last_inside_], first.num_samples, &quiet, more);
+}
+
+void AdaptiveStop::settle(const AnswerTable& answers, const WorkBudget& budget) {
+  std::vector<double> found(answers.size());
+  for (const std::size_t state : open_) found[state] = sensitivity_.of(answers[state]);
+  std::vector<std::size_t> order = open_;
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::size_t state) { return found[state]; });
+  std::size_t num_inside = std::min(places_left_, order.size());
+  double boundary = 0.0;
+  if (options_.threshold) {
+    boundary = sensitivity_.low_first ? -*options_.threshold : *options_.threshold;
+    num_inside = static_cast<std::size_t>(
+        std::ranges::count_if(order, [&](std::size_t state) { return found[state] > boundary; }));
+  } else if (!order.empty()) {
+    // Between the last one inside and the first one outside.
+    const double last = found[order[num_inside > 0 ? num_inside - 1 : 0]];
+    const double next = found[order[std::min(num_inside, order.size() - 1)]];
+    boundary = last + (next - last) / 2.0;
+    if (rounds_.empty() && num_inside > 0) last_inside_ = order[num_inside - 1];
   }
-  const bool all_seen = num_samples == order_.size();
-  const std::vector<Place> found =
-      places(Bootstrap(*metric.accumulator, sums, order_.possible_sets(num_samples, seed_)));
-  // With all samples seen, what is left open is whether others would say the same.
-  const std::vector<Place> elsewhere =
-      all_seen ? places(Bootstrap(*metric.accumulator, sums, seed_)) : found;
-  const std::vector<bool> nearest = nearest_to_boundary(found);
-  const double wanted =
-      num_samples - order_.num_certain() < kFewSamples ? 1.0 : options_.confidence;
-  const auto is_clear = [&](const Place& place) {
-    return std::max(place.share, 1.0 - place.share) >= wanted &&
-           std::abs(place.gap) >= kClearGap * place.spread;
+  const auto distance = [&](std::size_t state) {
+    return std::abs(sensitivity_.above(found[state], boundary));
   };
-  std::vector<std::size_t> still_open;
-  std::size_t taken = 0;
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    if (!all_seen && (nearest[i] || !is_clear(found[i]))) {
-      still_open.push_back(open_[i]);
-      continue;
-    }
-    const bool inside = found[i].inside();
-    double certainty = inside ? elsewhere[i].share : 1.0 - elsewhere[i].share;
-    if (!all_seen)
-      certainty = std::min(certainty, misses_.coverage(num_samples, found[i].gap_in_spreads()));
-    confidence_ = std::min(confidence_, certainty);
-    settled_ = settled_ && certainty >= options_.confidence;
-    selected_[open_[i]] = inside;
-    taken += inside ? 1 : 0;
+  std::vector<bool> inside(answers.size(), false);
+  for (std::size_t i = 0; i < num_inside; ++i) inside[order[i]] = true;
+  Round round{.num_samples = next_samples_,
+              .boundary = boundary,
+              .nearest = std::numeric_limits<double>::infinity()};
+  std::size_t num_open = 0;
+  if (next_samples_ < num_samples_) {
+    std::ranges::stable_sort(
+        order, {}, [&](std::size_t state) { return kept_[state] ? 0.0 : distance(state); });
+    num_open = std::max(num_affordable(order, budget),
+                        static_cast<std::size_t>(std::ranges::count(kept_, true)));
+    num_open = std::min(num_open, order.size());
+  } else {
+    finalists_ = open_;
   }
-  places_left_ -= std::min(places_left_, taken);
-  open_ = std::move(still_open);
-  // Half as many again: the spread falls with the root, so smaller steps would settle little. Where
-  // only those next to the boundary are left, nothing more can be settled before the end.
-  const std::size_t others = num_samples - order_.num_certain();
-  next_samples_ = open_.size() <= 2 * num_nearest_
-                      ? order_.size()
-                      : std::min(order_.size(), num_samples + std::max<std::size_t>(2, others / 2));
+  for (std::size_t i = num_open; i < order.size(); ++i) {
+    const std::size_t state = order[i];
+    round.nearest = std::min(round.nearest, distance(state));
+    close(state, inside[state]);
+    if (rounds_.empty() && !inside[state]) closed_first_.push_back(state);
+  }
+  order.resize(num_open);
+  std::ranges::sort(order);
+  std::ranges::sort(closed_first_);
+  open_ = std::move(order);
+  rounds_.push_back(round);
+  next_samples_ = samples_after(next_samples_);
+}
+
+double AdaptiveStop::confidence(const AnswerTable& answers, std::vector<std::size_t> whole) const {
+  whole.insert(whole.end(), finalists_.begin(), finalists_.end());
+  double confidence = 1.0;
+  for (const Round& round : rounds_) {
+    if (round.num_samples == num_samples_) continue;
+    const auto moved = [&](std::size_t state) {
+      const AnswerRow& row = answers[state];
+      const double then =
+          sensitivity_.above(sensitivity_.of(row, round.num_samples), round.boundary);
+      return std::abs(sensitivity_.above(sensitivity_.of(row), rounds_.back().boundary) - then);
+    };
+    const auto stayed = std::ranges::count_if(
+        whole, [&](std::size_t state) { return kSafety * moved(state) < round.nearest; });
+    confidence =
+        std::min(confidence, static_cast<double>(stayed) /
+                                 static_cast<double>(std::max<std::size_t>(1, whole.size())));
+  }
+  return confidence;
 }
 
 }  // namespace bitsweep::sweeping

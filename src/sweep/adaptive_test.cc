@@ -15,7 +15,6 @@ namespace {
 AnswerTable noisy(const std::vector<double>& means, std::size_t num_samples, double spread) {
   std::mt19937 random(3);
   std::normal_distribution<double> noise(0.0, spread);
-  const auto metric = make_metric("mse");
   AnswerTable answers(means.size());
   for (std::size_t s = 0; s < means.size(); ++s) {
     for (std::size_t i = 0; i < num_samples; ++i)
@@ -24,65 +23,81 @@ AnswerTable noisy(const std::vector<double>& means, std::size_t num_samples, dou
   return answers;
 }
 
-/// A pilot with every error the same: it leaves the samples in random order.
-SampleSums plain_pilot(std::size_t num_samples) { return {num_samples, {1.0, 0.0, 1.0, 1.0}}; }
-
+/// Rounds without a search.
 struct Decision {
   std::unique_ptr<MetricAccumulator> metric = make_metric("mse");
-  SampleOrder order;
-  PilotMisses misses;
   AdaptiveStop stop;
-  std::size_t evaluations = 0;
+  double evaluations = 0.0;
+  double part = 0.0;                   ///< of the whole work
+  std::vector<std::size_t> finalists;  ///< ran on all samples
+  double confidence = 0.0;
 
-  Decision(const AnswerTable& answers, const AdaptiveOptions& options)
-      : Decision(answers, options, plain_pilot(answers[0].size())) {}
-  Decision(const AnswerTable& answers, const AdaptiveOptions& options, const SampleSums& pilot)
-      : order(*metric, {pilot}, 0),
-        misses(*metric, {pilot}, order, 0),
-        stop(options, answers.size(), false, 0, order, misses) {
-    const ScoredMetric scored{.accumulator = metric.get(), .better = Better::kLower};
-    std::size_t seen = 0;
+  Decision(const AnswerTable& all, const AdaptiveOptions& options,
+           const std::vector<std::size_t>& kept = {})
+      : stop(
+            options,
+            {.metric = {.accumulator = metric.get(), .better = Better::kLower}, .low_first = false},
+            std::vector<double>(all.size(), 0.5), all.front().size()) {
+    const auto whole = static_cast<double>(all.size() * all.front().size());
+    WorkBudget budget(options.work * Work{.evaluations = whole, .passes = whole});
+    AnswerTable answers(all.size());
     while (!stop.open().empty()) {
       const std::size_t next = stop.next_samples();
-      evaluations += (next - seen) * stop.open().size();
-      seen = next;
-      stop.settle(answers, scored, seen);
+      for (const std::size_t state : stop.open()) {
+        if (answers[state].size() >= next) continue;
+        const double more = static_cast<double>(next - answers[state].size());
+        evaluations += more;
+        budget.spend({.evaluations = more, .passes = more / 2});
+        answers[state].assign(all[state].begin(),
+                              all[state].begin() + static_cast<std::ptrdiff_t>(next));
+      }
+      finalists = stop.open();
+      if (next == 3) {
+        for (const std::size_t state : kept) {
+          stop.keep(state);
+          answers[state] = all[state];  // what a search found
+        }
+      }
+      stop.settle(answers, budget);
     }
+    part = evaluations / whole;
+    confidence = stop.confidence(answers, {});
   }
 };
 
-TEST(AdaptiveStop, FindsTheTopWithFewSamplesWhereItIsClear) {
-  const AnswerTable answers = noisy({1, 2, 9, 1.5, 0.5, 8, 1, 1, 2, 1}, 64, 0.3);
-  const Decision run(answers, {.top_fraction = 0.2});
-  EXPECT_TRUE(run.stop.settled());
-  EXPECT_TRUE(run.stop.selected(2) && run.stop.selected(5));
-  EXPECT_FALSE(run.stop.selected(1));
-  EXPECT_GE(run.stop.confidence(), 0.975);
-  // Five samples for all ten, and all of them for the two next to the boundary.
-  EXPECT_EQ(run.evaluations, 5U * 10 + 59 * 2);
+std::vector<double> rising(std::size_t count, double factor) {
+  std::vector<double> means{1.0};
+  while (means.size() < count) means.push_back(means.back() * factor);
+  return means;
+}
+
+TEST(AdaptiveStop, FindsTheTopWithAThirdOfTheWork) {
+  const Decision run(noisy(rising(60, 1.1), 48, 0.2), {});
+  for (std::size_t s = 0; s < 60; ++s) EXPECT_EQ(run.stop.selected(s), s >= 54) << s;
+  EXPECT_LE(run.part, 1.0 / 3.0);
+  EXPECT_GT(run.part, 0.3);
 }
 
 TEST(AdaptiveStop, SpendsItsSamplesOnTheCloseOnes) {
-  const AnswerTable answers = noisy({1, 9, 3.0, 3.02, 1, 1, 1, 1, 1, 1}, 400, 0.5);
-  const Decision run(answers, {.top_fraction = 0.2});
-  EXPECT_TRUE(run.stop.selected(1));
-  EXPECT_LT(run.evaluations, 1200U);
-  EXPECT_GT(run.evaluations, 60U);
+  const Decision run(noisy(rising(60, 1.1), 48, 0.2), {.work = 0.2});
+  EXPECT_LE(run.part, 0.2);
+  // The boundary lies between 53 and 54.
+  for (const std::size_t state : run.finalists) EXPECT_TRUE(state >= 48 && state <= 59) << state;
+  EXPECT_TRUE(std::ranges::count(run.finalists, 53U) == 1);
+  EXPECT_TRUE(std::ranges::count(run.finalists, 54U) == 1);
+}
+
+TEST(AdaptiveStop, IsSureWhereNothingMovesFromSampleToSample) {
+  EXPECT_EQ(Decision(noisy(rising(60, 1.1), 48, 0.0), {}).confidence, 1.0);
 }
 
 TEST(AdaptiveStop, SaysWhenTheSamplesDoNotDecide) {
-  const AnswerTable answers = noisy({2, 2, 2, 2}, 6, 0.5);
-  const Decision run(answers, {.top_fraction = 0.5});
-  EXPECT_FALSE(run.stop.settled());
-  EXPECT_LT(run.stop.confidence(), 0.975);
-  int selected = 0;
-  for (std::size_t s = 0; s < 4; ++s) selected += run.stop.selected(s) ? 1 : 0;
-  EXPECT_EQ(selected, 2);
+  EXPECT_LT(Decision(noisy(std::vector<double>(60, 2.0), 48, 0.5), {}).confidence, 0.9);
 }
 
-TEST(AdaptiveStop, SelectsWhatAllSamplesWouldSelect) {
+TEST(AdaptiveStop, SelectsWhatAllSamplesSelectWhereTheWorkAllowsIt) {
   const AnswerTable answers = noisy({3.0, 3.6, 2.5, 3.9, 2.9, 1, 1, 1}, 40, 1.0);
-  const Decision run(answers, {.top_fraction = 0.25});
+  const Decision run(answers, {.top_fraction = 0.25, .work = 1.0});
   std::vector<std::pair<double, std::size_t>> errors;
   for (std::size_t s = 0; s < answers.size(); ++s) {
     double sum = 0.0;
@@ -91,35 +106,22 @@ TEST(AdaptiveStop, SelectsWhatAllSamplesWouldSelect) {
   }
   std::sort(errors.begin(), errors.end());
   EXPECT_TRUE(run.stop.selected(errors[0].second) && run.stop.selected(errors[1].second));
+  EXPECT_EQ(run.part, 1.0);
 }
 
-TEST(AdaptiveStop, LooksAtAllSamplesWhereTheFirstOnesCannotKnow) {
-  // The third state is worse than the second on a few samples only, and by that in the mean.
-  AnswerTable answers = noisy({9.0, 2.0, 1.98, 1.0, 1.0, 1.0, 1.0, 1.0}, 64, 0.0);
-  for (const std::size_t sample : {9U, 23U, 41U, 60U}) (*answers[2][sample])[0][2] = 2.6;
-  const Decision run(answers, {.top_fraction = 0.25});
-  EXPECT_TRUE(run.stop.selected(0) && run.stop.selected(2));
-  EXPECT_FALSE(run.stop.selected(1));
-  EXPECT_EQ(run.evaluations, 5U * 8 + 59 * 2);
-}
-
-TEST(AdaptiveStop, TrustsNoGapThatThePilotsDoNotBearOut) {
-  // The third state is the worst one by a fifth of the samples, which the first ones may not hold;
-  // the pilot errs on such a part too, on other samples. All draws agree nevertheless.
-  AnswerTable answers = noisy({9.0, 2.0, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}, 60, 0.01);
-  SampleSums pilot(60, {1.0, 0.0, 0.1, 1.0});
-  for (std::size_t i = 2; i < 60; i += 5) pilot[i][2] = 40.0;
-  for (std::size_t place = 48; place < 60; ++place) (*answers[2][place])[0][2] = 40.0;
-  const Decision run(answers, {.top_fraction = 0.2}, pilot);
-  EXPECT_FALSE(run.stop.selected(2));
-  EXPECT_FALSE(run.stop.settled());
-  EXPECT_LT(run.stop.confidence(), 0.975);
-  EXPECT_TRUE(Decision(answers, {.top_fraction = 0.2}).stop.settled());
+TEST(AdaptiveStop, KeepsWhatASearchFoundToTheEnd) {
+  std::vector<double> means = rising(60, 1.1);
+  AnswerTable answers = noisy(means, 48, 0.0);
+  (*answers[0][40])[0][2] = 1e6;
+  EXPECT_FALSE(Decision(answers, {}).stop.selected(0));
+  const Decision run(answers, {}, {0});
+  EXPECT_TRUE(run.stop.selected(0));
+  EXPECT_FALSE(run.stop.selected(54));
+  EXPECT_TRUE(run.stop.selected(55));
 }
 
 TEST(AdaptiveStop, ComparesWithAThreshold) {
-  const AnswerTable answers = noisy({1, 9, 5, 1}, 32, 0.3);
-  const Decision run(answers, {.threshold = 4.0});
+  const Decision run(noisy({1, 9, 5, 1}, 32, 0.3), {.threshold = 4.0});
   EXPECT_TRUE(run.stop.selected(1) && run.stop.selected(2));
   EXPECT_FALSE(run.stop.selected(0) || run.stop.selected(3));
 }
@@ -128,6 +130,7 @@ TEST(AdaptiveStop, RefusesOptionsWithoutMeaning) {
   EXPECT_THROW(check_adaptive_options({.first_samples = 1}), Error);
   EXPECT_THROW(check_adaptive_options({.confidence = 0.4}), Error);
   EXPECT_THROW(check_adaptive_options({.top_fraction = 0.0}), Error);
+  EXPECT_THROW(check_adaptive_options({.work = 0.0}), Error);
 }
 
 }  // namespace

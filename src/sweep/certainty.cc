@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "sweep/random.h"
+
 namespace bitsweep::sweeping {
 namespace {
 
@@ -22,16 +24,6 @@ Draws resampled(const std::vector<std::size_t>& from, std::uint64_t seed) {
   Draws draws(kNumDraws, std::vector<std::size_t>(from.size()));
   for (std::vector<std::size_t>& draw : draws) {
     for (std::size_t& position : draw) position = from[random.below(from.size())];
-  }
-  return draws;
-}
-
-Draws completed(const std::vector<std::size_t>& seen, std::size_t num_alone, std::size_t size,
-                std::size_t num_draws, Random& random) {
-  Draws draws(num_draws, seen);
-  for (std::vector<std::size_t>& draw : draws) {
-    while (draw.size() < size)
-      draw.push_back(draw[num_alone + random.below(draw.size() - num_alone)]);
   }
   return draws;
 }

@@ -7,7 +7,6 @@
 
 #include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
-#include "sweep/random.h"
 
 namespace bitsweep::sweeping {
 
@@ -23,11 +22,6 @@ inline constexpr std::size_t kNumDraws = 200;
 /// Sets of the same size, drawn with replacement. Source: Efron 1979, Bootstrap Methods: Another
 /// Look at the Jackknife.
 Draws resampled(const std::vector<std::size_t>& from, std::uint64_t seed);
-
-/// Sets of `size`: the samples seen, and others drawn from those of them that are not the first
-/// `num_alone` ones, by a Polya urn. Source: Lo 1988, A Bayesian Bootstrap for a Finite Population.
-Draws completed(const std::vector<std::size_t>& seen, std::size_t num_alone, std::size_t size,
-                std::size_t num_draws, Random& random);
 
 /// Scores of all states on resampled sets of samples: the same draws for every state, so that
 /// differences between states can be read off draw by draw. Works for any metric, also those that

@@ -10,17 +10,13 @@
 namespace bitsweep::sweeping {
 namespace {
 
-// In average weights.
-constexpr double kHeavy = 3.0;
-// Every group starts on heavy samples, so that more than this part of all would cost too much.
-constexpr double kMostHeavy = 1.0 / 12.0;
-
-// How far the score of all samples moves when one of them is left out.
-std::vector<double> shares_of(const MetricAccumulator& metric, const SampleSums& sums) {
+// How far the score of all samples moves when there is no error on one of them.
+std::vector<double> shares_of(const MetricAccumulator& metric, const SampleSums& sums,
+                              const SampleSums& quiet) {
   const std::size_t n = sums.size();
   std::vector<double> weights(n, 0.0);
   if (n < 2) return weights;
-  // Sums of all samples before and behind each one, so that leaving one out takes one step.
+  // Sums of all samples before and behind each one, so that replacing one takes one step.
   std::vector<std::vector<double>> before;
   std::vector<std::vector<double>> behind(n);
   const auto running = metric.fresh();
@@ -37,6 +33,7 @@ std::vector<double> shares_of(const MetricAccumulator& metric, const SampleSums&
   for (std::size_t i = 0; i < n; ++i) {
     const auto rest = metric.fresh();
     rest->merge(before[i]);
+    rest->merge(quiet[i]);
     rest->merge(behind[i]);
     weights[i] = std::abs(rest->score() - whole);
   }
@@ -48,50 +45,37 @@ std::vector<double> shares_of(const MetricAccumulator& metric, const SampleSums&
 }  // namespace
 
 SampleOrder::SampleOrder(const MetricAccumulator& metric, const std::vector<SampleSums>& pilots,
-                         std::uint64_t seed)
-    : samples_(pilots.front().size()) {
-  std::iota(samples_.begin(), samples_.end(), std::size_t{0});
+                         const SampleSums& quiet, std::uint64_t seed) {
+  std::vector<std::size_t> left(pilots.front().size());
+  std::iota(left.begin(), left.end(), std::size_t{0});
+  // Among samples of the same weight chance decides, not their place in the source.
   Random random(seed);
-  for (std::size_t i = samples_.size(); i > 1; --i)
-    std::swap(samples_[i - 1], samples_[random.below(i)]);
-  std::vector<double> weights(samples_.size(), 0.0);
-  for (const SampleSums& pilot : pilots) {
-    const std::vector<double> shares = shares_of(metric, pilot);
-    for (std::size_t s = 0; s < shares.size(); ++s) weights[s] = std::max(weights[s], shares[s]);
+  for (std::size_t i = left.size(); i > 1; --i) std::swap(left[i - 1], left[random.below(i)]);
+  std::vector<std::vector<double>> shares;
+  for (const SampleSums& pilot : pilots) shares.push_back(shares_of(metric, pilot, quiet));
+  // An average sample is taken as seen: the logarithm needs a start.
+  std::vector<double> seen(pilots.size(), 1.0 / static_cast<double>(left.size()));
+  while (!left.empty()) {
+    const auto gain = [&](std::size_t sample) {
+      double sum = 0.0;
+      for (std::size_t p = 0; p < shares.size(); ++p)
+        sum += std::log1p(shares[p][sample] / seen[p]);
+      return sum;
+    };
+    const auto best = std::ranges::max_element(left, {}, gain);
+    for (std::size_t p = 0; p < shares.size(); ++p) seen[p] += shares[p][*best];
+    samples_.push_back(*best);
+    left.erase(best);
   }
-  const auto size = static_cast<double>(samples_.size());
-  const auto end = std::stable_partition(samples_.begin(), samples_.end(),
-                                         [&](std::size_t s) { return weights[s] > kHeavy / size; });
-  std::stable_sort(samples_.begin(), end,
-                   [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
-  num_heavy_ = static_cast<std::size_t>(end - samples_.begin());
-  num_certain_ = std::min(num_heavy_, static_cast<std::size_t>(std::ceil(kMostHeavy * size)));
-}
-
-// A heavy sample would lend its error to many others; it does so only while there are no light
-// ones.
-std::size_t SampleOrder::first_stand_in(std::size_t num_seen) const {
-  constexpr std::size_t kEnough = 2;
-  return num_seen >= num_heavy_ + kEnough ? num_heavy_ : num_certain_;
 }
 
 std::vector<std::size_t> SampleOrder::stand_ins(std::size_t num_seen) const {
   std::vector<std::size_t> places(num_seen);
   std::iota(places.begin(), places.end(), std::size_t{0});
-  const std::size_t first = first_stand_in(num_seen);
-  if (num_seen <= first) return places;
-  for (std::size_t i = num_seen; i < size(); ++i)
+  const std::size_t first = num_seen / 2;
+  for (std::size_t i = num_seen; i < size() && num_seen > 0; ++i)
     places.push_back(first + (i - num_seen) % (num_seen - first));
   return places;
-}
-
-Draws SampleOrder::possible_sets(std::size_t num_seen, std::uint64_t seed) const {
-  std::vector<std::size_t> seen(num_seen);
-  std::iota(seen.begin(), seen.end(), std::size_t{0});
-  const std::size_t first = first_stand_in(num_seen);
-  if (num_seen >= size() || num_seen <= first) return {seen};
-  Random random(seed);
-  return completed(seen, first, size(), kNumDraws, random);
 }
 
 }  // namespace bitsweep::sweeping

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
 namespace bitsweep::sweeping {
@@ -18,8 +17,10 @@ SampleSums errors(const std::vector<double>& values) {
   return sums;
 }
 
+SampleSums quiet(std::size_t num_samples) { return {num_samples, {1.0, 0.0, 0.0, 1.0}}; }
+
 SampleOrder order_of(const std::vector<double>& values) {
-  return {*make_metric("mse"), {errors(values)}, 1};
+  return {*make_metric("mse"), {errors(values)}, quiet(values.size()), 1};
 }
 
 TEST(SampleOrder, PutsTheSamplesThatCarryTheErrorFirst) {
@@ -27,70 +28,64 @@ TEST(SampleOrder, PutsTheSamplesThatCarryTheErrorFirst) {
   values[20] = 500.0;
   values[7] = 300.0;
   const SampleOrder order = order_of(values);
-  ASSERT_EQ(order.num_certain(), 2U);
-  EXPECT_EQ((std::set<std::size_t>{order.sample(0), order.sample(1)}),
-            (std::set<std::size_t>{7, 20}));
+  EXPECT_EQ(order.sample(0), 20U);
+  EXPECT_EQ(order.sample(1), 7U);
   std::set<std::size_t> all;
   for (std::size_t i = 0; i < order.size(); ++i) all.insert(order.sample(i));
   EXPECT_EQ(all.size(), values.size());
 }
 
-TEST(SampleOrder, TakesTheSamplesThatAnyPilotNames) {
+TEST(SampleOrder, ShowsTheHeavySampleOfEachPilotBeforeTheSecondOneOfAnother) {
   std::vector<double> first(32, 1.0);
   std::vector<double> second(32, 1.0);
   first[4] = 900.0;
-  second[9] = 300.0;
-  const SampleOrder order(*make_metric("mse"), {errors(first), errors(second)}, 1);
-  ASSERT_EQ(order.num_certain(), 2U);
+  first[5] = 800.0;
+  second[9] = 30.0;
+  const SampleOrder order(*make_metric("mse"), {errors(first), errors(second)}, quiet(32), 1);
   EXPECT_EQ((std::set<std::size_t>{order.sample(0), order.sample(1)}),
             (std::set<std::size_t>{4, 9}));
+  EXPECT_EQ(order.sample(2), 5U);
 }
 
-TEST(SampleOrder, LimitsTheCertainSamplesHoweverManyPilotsNameOne) {
-  std::vector<SampleSums> pilots;
-  for (std::size_t p = 0; p < 6; ++p) {
-    std::vector<double> values(24, 1.0);
-    values[p] = 900.0;
-    pilots.push_back(errors(values));
+/// Sums of sqnr for one value.
+std::vector<double> sqnr_sums(float signal, float simulated) {
+  const auto total = make_metric("sqnr");
+  std::vector<Tensor> reference{Tensor::allocate(DataType::kFloat, {1})};
+  std::vector<Tensor> outputs{Tensor::allocate(DataType::kFloat, {1})};
+  reference[0].mutable_floats()[0] = signal;
+  outputs[0].mutable_floats()[0] = simulated;
+  total->add(reference, outputs);
+  return total->state();
+}
+
+TEST(SampleOrder, FollowsTheErrorWhateverTheSignal) {
+  SampleSums pilot;
+  SampleSums no_error;
+  for (std::size_t i = 0; i < 16; ++i) {
+    const float signal = i == 3 || i == 5 ? 100.0F : 1.0F;
+    const float error = i == 3 || i == 9 ? 0.5F : 0.01F;
+    pilot.push_back(sqnr_sums(signal, signal + error));
+    no_error.push_back(sqnr_sums(signal, signal));
   }
-  EXPECT_EQ(SampleOrder(*make_metric("mse"), pilots, 1).num_certain(), 2U);
+  const SampleOrder order(*make_metric("sqnr"), {pilot}, no_error, 1);
+  EXPECT_EQ((std::set<std::size_t>{order.sample(0), order.sample(1)}),
+            (std::set<std::size_t>{3, 9}));
 }
 
-TEST(SampleOrder, HasNoCertainSamplesWhereAllWeighTheSame) {
-  EXPECT_EQ(order_of(std::vector<double>(16, 2.0)).num_certain(), 0U);
-  EXPECT_EQ(order_of(std::vector<double>(16, 0.0)).num_certain(), 0U);
+TEST(SampleOrder, TheSeedDecidesAmongSamplesOfTheSameWeight) {
+  const auto first_of = [](std::uint64_t seed) {
+    return SampleOrder(*make_metric("mse"), {errors(std::vector<double>(64, 2.0))}, quiet(64), seed)
+        .sample(0);
+  };
+  EXPECT_EQ(first_of(3), first_of(3));
+  EXPECT_EQ((std::set<std::size_t>{first_of(1), first_of(2), first_of(3), first_of(4)}).size(), 4U);
 }
 
-TEST(SampleOrder, CertainSamplesStandForThemselvesAlone) {
-  std::vector<double> values(8, 1.0);
-  values[3] = 500.0;
-  const SampleOrder order = order_of(values);
+TEST(SampleOrder, TheLighterSeenSamplesStandForThoseThatFollow) {
+  const SampleOrder order = order_of({9, 8, 7, 6, 5, 4, 3, 2});
+  EXPECT_THAT(order.stand_ins(4), ElementsAre(0, 1, 2, 3, 2, 3, 2, 3));
   EXPECT_THAT(order.stand_ins(3), ElementsAre(0, 1, 2, 1, 2, 1, 2, 1));
-  for (const std::vector<std::size_t>& set : order.possible_sets(3, 5)) {
-    ASSERT_EQ(set.size(), 8U);
-    EXPECT_EQ(std::count(set.begin(), set.end(), 0U), 1);
-    for (const std::size_t place : set) EXPECT_LT(place, 3U);
-  }
-}
-
-TEST(SampleOrder, HeavySamplesLendTheirErrorToNoneOnceLightOnesAreSeen) {
-  std::vector<double> values(32, 1.0);
-  for (const std::size_t i : {3U, 9U, 14U, 27U, 30U}) values[i] = 500.0;
-  const SampleOrder order = order_of(values);
-  ASSERT_EQ(order.num_heavy(), 5U);
-  ASSERT_EQ(order.num_certain(), 3U);
-  for (const std::size_t place : order.stand_ins(6)) EXPECT_LT(place, 6U);
-  EXPECT_EQ(order.stand_ins(6)[6], 3U);  // one light sample is too few
-  const std::vector<std::size_t> places = order.stand_ins(7);
-  for (std::size_t i = 7; i < 32; ++i) EXPECT_GE(places[i], 5U);
-  for (const std::vector<std::size_t>& set : order.possible_sets(7, 1))
-    EXPECT_EQ(std::ranges::count_if(set, [](std::size_t p) { return p < 5; }), 5);
-}
-
-TEST(SampleOrder, AllSamplesLeaveOnePossibility) {
-  const SampleOrder order = order_of({1, 2, 3});
-  EXPECT_THAT(order.stand_ins(3), ElementsAre(0, 1, 2));
-  EXPECT_THAT(order.possible_sets(3, 5), ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_THAT(order.stand_ins(8), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
 }  // namespace

@@ -27,11 +27,18 @@ StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
       source_(source),
       simulation_(simulation),
       plan_(std::move(plan)),
-      states_(std::move(states)),
       metrics_(std::move(metrics)),
       kept_(std::move(kept)),
-      deltas_(deltas),
-      answers_(states_.size()) {}
+      deltas_(deltas) {
+  for (State& state : states) add_state(std::move(state));
+}
+
+std::size_t StateRunner::add_state(State state) {
+  if (kept_.directory != nullptr) state_keys_.push_back(kept_.keys->of(state));
+  states_.push_back(std::move(state));
+  answers_.emplace_back();
+  return states_.size() - 1;
+}
 
 simulate::Sample& StateRunner::opened(Job& job) {
   std::call_once(job.opened, [&] { job.sample = engine_.open_sample(job.source.feed); });
@@ -88,14 +95,14 @@ void StateRunner::run_state(Job& job, std::size_t state) {
     journal::NewAnswer found{.outputs = &evaluation.outputs, .reference = evaluation.reference};
     for (std::size_t m = 0; m < metrics_.size(); ++m)
       found.sums.emplace_back(job.metric_keys[m], answer[m]);
-    kept_.directory->put(job.key, kept_.states[state], found);
+    kept_.directory->put(job.key, state_keys_[state], found);
   }
   record(job, state, std::move(answer), false);
 }
 
 // False when the kept outputs are damaged.
 bool StateRunner::score_kept(Job& job, std::size_t state) {
-  const auto [simulated_at, reference_at] = *job.known.at(kept_.states[state]).outputs;
+  const auto [simulated_at, reference_at] = *job.known.at(state_keys_[state]).outputs;
   const auto outputs = kept_.directory->outputs(simulated_at);
   const auto reference = kept_.directory->outputs(reference_at);
   if (!outputs || !reference) return false;
@@ -105,7 +112,7 @@ bool StateRunner::score_kept(Job& job, std::size_t state) {
   journal::NewAnswer found;
   for (std::size_t m = 0; m < metrics_.size(); ++m)
     found.sums.emplace_back(job.metric_keys[m], answer[m]);
-  kept_.directory->put(job.key, kept_.states[state], found);
+  kept_.directory->put(job.key, state_keys_[state], found);
   record(job, state, std::move(answer), true);
   return true;
 }
@@ -139,9 +146,9 @@ void StateRunner::record(const Job& job, std::size_t state, Answer answer, bool 
 void StateRunner::plan_tasks(Job* job) {
   std::set<int> suffixes;
   std::vector<Task> kept;
-  for (const std::size_t s : order_) {
+  for (const std::size_t s : job->states) {
     const auto known =
-        kept_.directory == nullptr ? job->known.end() : job->known.find(kept_.states[s]);
+        kept_.directory == nullptr ? job->known.end() : job->known.find(state_keys_[s]);
     if (known != job->known.end()) {
       const journal::StoredAnswer& stored = known->second;
       Answer answer;
@@ -172,10 +179,11 @@ void StateRunner::plan_tasks(Job* job) {
   job->tasks.insert(job->tasks.end(), kept.begin(), kept.end());
 }
 
-std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, SourceSample source) {
+std::shared_ptr<StateRunner::Job> StateRunner::make_job(SampleWork work, SourceSample source) {
   auto job = std::make_shared<Job>();
-  job->index = index;
+  job->index = static_cast<std::int64_t>(work.place);
   job->source = std::move(source);
+  job->states = std::move(work.states);
   if (deltas_ != nullptr) job->deltas.resize(states_.size());
   if (kept_.directory != nullptr) {
     job->key = journal::key_of(job->source.feed);
@@ -190,7 +198,7 @@ std::shared_ptr<StateRunner::Job> StateRunner::make_job(std::int64_t index, Sour
   return job;
 }
 
-std::optional<SourceSample> StateRunner::next_sample(std::int64_t* index) {
+std::optional<SourceSample> StateRunner::next_sample(SampleWork* work) {
   const std::lock_guard reading(source_mutex_);
   while (!source_ended_) {
     std::optional<SourceSample> next = std::exchange(pending_, std::nullopt);
@@ -203,10 +211,13 @@ std::optional<SourceSample> StateRunner::next_sample(std::int64_t* index) {
       next->labels = source_.labels();
     }
     const std::size_t number = num_read_++;
-    if (!places_.empty() && number + 1 == places_.size()) source_ended_ = true;
-    const std::optional<std::size_t> place = places_.empty() ? number : places_[number];
-    if (!place) continue;
-    *index = static_cast<std::int64_t>(*place);
+    if (work_.empty()) {
+      *work = {.place = number, .states = active_};
+    } else {
+      if (number + 1 == work_.size()) source_ended_ = true;
+      if (!work_[number]) continue;
+      *work = *std::exchange(work_[number], std::nullopt);
+    }
     ++num_opened_;
     return next;
   }
@@ -218,11 +229,11 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::shared_ptr<Job> job;
   try {
-    std::int64_t index = 0;
-    std::optional<SourceSample> next = next_sample(&index);
+    SampleWork work;
+    std::optional<SourceSample> next = next_sample(&work);
     if (next) {
       simulation_.check_feed(next->feed);
-      job = make_job(index, std::move(*next));
+      job = make_job(std::move(work), std::move(*next));
     }
   } catch (...) {
     lock.lock();
@@ -299,30 +310,35 @@ void StateRunner::work() {
 
 void StateRunner::run(const std::vector<std::size_t>& active, std::optional<SourceSample> first,
                       int num_threads, const std::function<bool()>& on_tick) {
-  places_.clear();
+  work_.clear();
+  active_ = active;
+  put_expensive_first(&active_);
   if (first) pending_ = std::move(first);
-  run_round(active, num_threads, on_tick);
+  run_round(num_threads, on_tick);
 }
 
-void StateRunner::run(const std::vector<std::size_t>& active,
-                      std::vector<std::optional<std::size_t>> places, int num_threads,
+void StateRunner::run(std::vector<std::optional<SampleWork>> work, int num_threads,
                       const std::function<bool()>& on_tick) {
-  places_ = std::move(places);
+  while (!work.empty() && !work.back()) work.pop_back();
+  if (work.empty()) return;
+  work_ = std::move(work);
+  for (std::optional<SampleWork>& sample : work_) {
+    if (sample) put_expensive_first(&sample->states);
+  }
   source_.rewind();
-  run_round(active, num_threads, on_tick);
+  run_round(num_threads, on_tick);
 }
 
-void StateRunner::run_round(const std::vector<std::size_t>& active, int num_threads,
-                            const std::function<bool()>& on_tick) {
-  constexpr std::chrono::milliseconds kTick{100};
-  // Early changes cost most: starting with them keeps the workers' ends together.
-  order_ = active;
+void StateRunner::put_expensive_first(std::vector<std::size_t>* states) const {
   const auto start = [&](std::size_t s) {
     const auto change = engine_.change_of(states_[s]);
     return change ? change->first : engine_.order().size();
   };
-  std::stable_sort(order_.begin(), order_.end(),
-                   [&](std::size_t a, std::size_t b) { return start(a) < start(b); });
+  std::ranges::stable_sort(*states, {}, start);
+}
+
+void StateRunner::run_round(int num_threads, const std::function<bool()>& on_tick) {
+  constexpr std::chrono::milliseconds kTick{100};
   num_read_ = 0;
   source_ended_ = false;
   num_working_ = num_threads;

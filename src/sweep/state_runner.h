@@ -25,7 +25,7 @@ namespace bitsweep::sweeping {
 /// Where answers are kept, and the keys under which they are found.
 struct KeptAnswers {
   journal::RunDirectory* directory = nullptr;
-  std::vector<journal::Key> states;
+  const journal::StateKeys* keys = nullptr;  ///< as long as there is a directory
   std::vector<MetricChoice> metrics;
 };
 
@@ -33,6 +33,12 @@ struct KeptAnswers {
 struct SourceSample {
   Feed feed;
   Tensor labels;
+};
+
+/// What a round asks of one sample.
+struct SampleWork {
+  std::size_t place = 0;  ///< of its answers
+  std::vector<std::size_t> states;
 };
 
 /// Evaluates states on samples: samples outside, states inside. Worker threads take (state, sample)
@@ -55,10 +61,13 @@ class StateRunner {
   /// called from this thread several times a second and stops the work by returning true.
   void run(const std::vector<std::size_t>& active, std::optional<SourceSample> first,
            int num_threads, const std::function<bool()>& on_tick);
-  /// The same on some of the samples: for each one, in the order of the source, the place of its
-  /// answers, or nothing where it is passed over.
-  void run(const std::vector<std::size_t>& active, std::vector<std::optional<std::size_t>> places,
-           int num_threads, const std::function<bool()>& on_tick);
+  /// On some of the samples: what each one is to do, in the order of the source, or nothing where
+  /// it is passed over. Reads the source from its start.
+  void run(std::vector<std::optional<SampleWork>> work, int num_threads,
+           const std::function<bool()>& on_tick);
+  /// Between runs. @returns its index.
+  std::size_t add_state(simulate::State state);
+  const simulate::State& state(std::size_t index) const { return states_[index]; }
 
   /// Call after run(), or under on_tick.
   AnswerTable answers() const;
@@ -83,6 +92,7 @@ class StateRunner {
   struct Job {
     std::int64_t index = 0;
     SourceSample source;
+    std::vector<std::size_t> states;  ///< most expensive first
     std::once_flag opened;
     std::shared_ptr<simulate::Sample> sample;
     std::vector<Task> tasks;
@@ -100,8 +110,8 @@ class StateRunner {
 
   void work();
   void produce(std::unique_lock<std::mutex>& lock);
-  std::optional<SourceSample> next_sample(std::int64_t* index);
-  std::shared_ptr<Job> make_job(std::int64_t index, SourceSample source);
+  std::optional<SourceSample> next_sample(SampleWork* work);
+  std::shared_ptr<Job> make_job(SampleWork work, SourceSample source);
   void plan_tasks(Job* job);
   void run_task(Job& job, const Task& task);
   void run_state(Job& job, std::size_t state);
@@ -112,8 +122,9 @@ class StateRunner {
   void prepare(Prepared& prepared, const SourceSample& source, std::span<const Tensor> reference);
   void record(const Job& job, std::size_t state, Answer answer, bool kept);
   simulate::Sample& opened(Job& job);
-  void run_round(const std::vector<std::size_t>& active, int num_threads,
-                 const std::function<bool()>& on_tick);
+  /// Early changes cost most: starting with them keeps the workers' ends together.
+  void put_expensive_first(std::vector<std::size_t>* states) const;
+  void run_round(int num_threads, const std::function<bool()>& on_tick);
 
   simulate::Engine& engine_;
   SampleSource& source_;
@@ -123,9 +134,10 @@ class StateRunner {
   std::vector<simulate::State> states_;
   std::vector<const MetricAccumulator*> metrics_;
   KeptAnswers kept_;
+  std::vector<journal::Key> state_keys_;  // where there is a directory
   DeltaSums* deltas_;
-  std::vector<std::size_t> order_;                  // active states, most expensive first
-  std::vector<std::optional<std::size_t>> places_;  // by sample; empty: all, in their order
+  std::vector<std::size_t> active_;              // on every sample, unless work_ is given
+  std::vector<std::optional<SampleWork>> work_;  // by sample
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -12,11 +12,10 @@
 #include "simulate/engine.h"
 #include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
-#include "sweep/adaptive.h"
+#include "sweep/adaptive_sweep.h"
 #include "sweep/answers.h"
 #include "sweep/delta_sums.h"
 #include "sweep/journal/run_directory.h"
-#include "sweep/pilot_misses.h"
 #include "sweep/ranking.h"
 #include "sweep/state_runner.h"
 #include "sweep/state_table.h"
@@ -105,100 +104,6 @@ sweeping::SourceSample first_sample(const Simulation& simulation, SampleSource& 
   return first;
 }
 
-/// States beside those of the groups, which run on every sample.
-struct ExtraStates {
-  std::vector<std::size_t> float_model;  ///< where scores compare with the truth
-  std::vector<std::size_t> pilots;       ///< of an adaptive sweep: parts of the groups, all on
-};
-
-/// One pilot for this many groups: they cost a few per cent of the sweep.
-constexpr std::size_t kGroupsPerPilot = 16;
-constexpr std::size_t kMaxPilots = 16;
-
-ExtraStates add_extra_states(const StateTable& table, bool need_labels, bool adaptive,
-                             std::vector<simulate::State>* states) {
-  ExtraStates extra;
-  if (need_labels) {
-    extra.float_model.push_back(states->size());
-    states->emplace_back();
-  }
-  if (!adaptive) return extra;
-  const std::size_t num_groups = table.states.size();
-  const std::size_t num_pilots =
-      std::clamp<std::size_t>(num_groups / kGroupsPerPilot, 1, kMaxPilots);
-  for (std::size_t p = 0; p < num_pilots; ++p) {
-    // Neighbours fail on the same samples, so that parts of the network say more than mixtures.
-    const auto begin =
-        table.states.begin() + static_cast<std::ptrdiff_t>(p * num_groups / num_pilots);
-    const auto end =
-        table.states.begin() + static_cast<std::ptrdiff_t>((p + 1) * num_groups / num_pilots);
-    extra.pilots.push_back(states->size());
-    states->push_back(sweeping::union_of({begin, end}));
-  }
-  return extra;
-}
-
-/// Samples [begin, end) of the order, for StateRunner::run().
-std::vector<std::optional<std::size_t>> places_of(const sweeping::SampleOrder& order,
-                                                  std::size_t begin, std::size_t end) {
-  std::vector<std::optional<std::size_t>> places(order.size());
-  for (std::size_t place = begin; place < end; ++place) places[order.sample(place)] = place;
-  return places;
-}
-
-/// Evaluates in rounds; after each, the states whose place is settled stay behind.
-void run_until_stable(sweeping::StateRunner& runner, sweeping::AdaptiveStop& stop,
-                      const ScoredMetric& metric, const sweeping::SampleOrder& order,
-                      int num_threads, const std::function<bool()>& on_tick) {
-  std::size_t seen = 0;
-  while (!stop.open().empty() && !runner.stopped()) {
-    const std::size_t next = stop.next_samples();
-    runner.run(stop.open(), places_of(order, seen, next), num_threads, on_tick);
-    if (runner.stopped()) return;
-    const AnswerTable answers = runner.answers();
-    for (const std::size_t state : stop.open()) {
-      if (sweeping::num_answers(answers[state]) >= next) continue;
-      throw Error(ErrorCode::kInvalidData, "sweep",
-                  "the samples were fewer when they were read again",
-                  "give the same samples in every pass, or leave until_stable out");
-    }
-    stop.settle(answers, metric, next);
-    seen = next;
-  }
-}
-
-/// Of each pilot on every sample. @throws Error(kInvalidData) for a single one.
-std::vector<sweeping::SampleSums> pilot_sums(const sweeping::StateRunner& runner,
-                                             const std::vector<std::size_t>& pilots,
-                                             const ScoredMetric& metric) {
-  const AnswerTable answers = runner.answers();
-  std::vector<sweeping::SampleSums> sums;
-  for (const std::size_t pilot : pilots) {
-    sweeping::SampleSums& own = sums.emplace_back();
-    for (const std::optional<sweeping::Answer>& answer : answers[pilot])
-      own.push_back((*answer)[metric.index]);
-  }
-  if (sums.front().size() < 2) {
-    throw Error(ErrorCode::kInvalidData, "sweep",
-                "one sample cannot tell whether the ranking is stable",
-                "give more samples, or leave until_stable out");
-  }
-  return sums;
-}
-
-Stability stability_of(const sweeping::AdaptiveStop& stop, const StateTable& table,
-                       const sweeping::StateRunner& runner, std::size_t num_samples) {
-  Stability stability;
-  for (std::size_t g = 0; g < table.names.size(); ++g) {
-    if (stop.selected(table.state_of_group[g])) stability.selected.push_back(table.names[g]);
-  }
-  stability.confidence = stop.confidence();
-  stability.settled = stop.settled();
-  stability.num_evaluations = runner.num_done();
-  stability.num_without_stopping = static_cast<std::int64_t>(table.states.size() * num_samples);
-  return stability;
-}
-
 /// Selected groups first: the others may have been scored on other samples.
 void put_selected_first(const Stability& stability, std::vector<SweepScore>* rows) {
   std::stable_partition(rows->begin(), rows->end(), [&](const SweepScore& row) {
@@ -274,21 +179,31 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
                            : static_cast<double>(table.states.size())});
   }
 
-  const bool adaptive = options.until_stable.has_value();
   std::vector<simulate::State> states = table.states;
-  const ExtraStates extra = add_extra_states(table, metrics.need_labels(), adaptive, &states);
-  sweeping::KeptAnswers kept{.directory = directory.get(), .metrics = metrics.choices()};
-  if (directory != nullptr) {
-    const journal::StateKeys keys(simulation, options.reuse ? "reuse" : "whole");
-    for (const simulate::State& state : states) kept.states.push_back(keys.of(state));
+  // Where scores compare with the truth.
+  std::optional<std::size_t> float_model;
+  if (metrics.need_labels()) {
+    float_model = states.size();
+    states.emplace_back();
   }
+  std::optional<journal::StateKeys> keys;
+  if (directory != nullptr) keys.emplace(simulation, options.reuse ? "reuse" : "whole");
+  sweeping::KeptAnswers kept{
+      .directory = directory.get(), .keys = keys ? &*keys : nullptr, .metrics = metrics.choices()};
   std::unique_ptr<sweeping::DeltaSums> deltas;
   if (options.interactions)
     deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
 
   sweeping::StateRunner runner(engine, samples, simulation, set_plan, states,
                                metrics.accumulators(), kept, deltas.get());
-  std::optional<sweeping::SampleOrder> order;  // of an adaptive sweep
+  std::optional<sweeping::AdaptiveSweep> adaptive;
+  if (options.until_stable) {
+    const bool low_first =
+        (metrics.info(0).better == Better::kHigher) == (options.mode == SweepMode::kEnableOne);
+    adaptive.emplace(*options.until_stable,
+                     sweeping::Sensitivity{.metric = metrics.scored(0), .low_first = low_first},
+                     options.mode, table, engine, runner, options.seed);
+  }
   const auto group_answers = [&] {
     AnswerTable answers = runner.answers();
     answers.resize(table.states.size());
@@ -305,8 +220,9 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
                              static_cast<double>(progress.total - progress.done) /
                              static_cast<double>(progress.done);
     }
-    const std::vector<SweepScore> ranked = sweeping::rank(table, group_answers(), metrics.scored(0),
-                                                          options.mode, order ? &*order : nullptr);
+    const std::vector<SweepScore> ranked =
+        sweeping::rank(table, group_answers(), metrics.scored(0), options.mode,
+                       adaptive ? adaptive->order() : nullptr);
     if (!ranked.empty()) {
       progress.worst = ranked.front().name;
       progress.worst_score = ranked.front().score;
@@ -316,21 +232,10 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   const std::function<bool()> tick = options.progress ? std::function<bool()>(on_tick) : nullptr;
   SweepResult result;
   if (adaptive) {
-    const bool low_first =
-        (metrics.info(0).better == Better::kHigher) == (options.mode == SweepMode::kEnableOne);
-    std::vector<std::size_t> whole = extra.float_model;
-    whole.insert(whole.end(), extra.pilots.begin(), extra.pilots.end());
-    runner.run(whole, std::move(first), num_threads, tick);
-    if (!runner.stopped()) {
-      const auto sums = pilot_sums(runner, extra.pilots, metrics.scored(0));
-      const MetricAccumulator& metric = *metrics.scored(0).accumulator;
-      order.emplace(metric, sums, options.seed);
-      const sweeping::PilotMisses misses(metric, sums, *order, options.seed);
-      sweeping::AdaptiveStop stop(*options.until_stable, table.states.size(), low_first,
-                                  options.seed, *order, misses);
-      run_until_stable(runner, stop, metrics.scored(0), *order, num_threads, tick);
-      if (!runner.stopped()) result.stability = stability_of(stop, table, runner, order->size());
-    }
+    std::vector<std::size_t> on_every_sample;
+    if (float_model) on_every_sample.push_back(*float_model);
+    adaptive->run(on_every_sample, std::move(first), num_threads, tick);
+    if (!runner.stopped()) result.stability = adaptive->stability();
   } else {
     std::vector<std::size_t> all(states.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
@@ -339,19 +244,18 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (options.progress && !runner.stopped()) on_tick();
 
   const AnswerTable answers = group_answers();
-  const sweeping::SampleOrder* const looked_in = order ? &*order : nullptr;
+  const sweeping::SampleOrder* const order = adaptive ? adaptive->order() : nullptr;
   result.mode = options.mode;
   result.complete = !runner.stopped();
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     MetricScores scores{.metric = metrics.info(m).name,
                         .unit = metrics.info(m).unit,
                         .better = metrics.info(m).better};
-    scores.scores = sweeping::rank(table, answers, metrics.scored(m), options.mode, looked_in);
+    scores.scores = sweeping::rank(table, answers, metrics.scored(m), options.mode, order);
     if (result.stability) put_selected_first(*result.stability, &scores.scores);
-    sweeping::add_certainty(table, answers, metrics.scored(m), options.seed, looked_in,
-                            &scores.scores);
+    sweeping::add_certainty(table, answers, metrics.scored(m), options.seed, order, &scores.scores);
     if (metrics.info(m).needs_labels) {
-      const sweeping::AnswerRow row = runner.answers()[extra.float_model.front()];
+      const sweeping::AnswerRow row = runner.answers()[*float_model];
       const std::size_t seen = sweeping::num_answers(row);
       if (seen > 0) scores.float_score = sweeping::score_of(metrics.scored(m), row, seen);
     }
@@ -364,12 +268,13 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   for (const SweepScore& row : result.scores)
     result.num_samples =
         std::max(result.num_samples, static_cast<std::int64_t>(row.per_sample.size()));
-  if (order) result.num_samples = static_cast<std::int64_t>(order->size());  // the pilot saw all
+  if (order != nullptr)
+    result.num_samples = static_cast<std::int64_t>(order->size());  // the pilots saw all
   if (deltas != nullptr) result.interactions = deltas->result(table.names, table.state_of_group);
-  result.forward_equivalents =
-      engine.forward_equivalents() /
-      static_cast<double>(std::max<std::int64_t>(
-          1, order ? static_cast<std::int64_t>(order->size()) : runner.num_samples_opened()));
+  result.forward_equivalents = engine.forward_equivalents() /
+                               static_cast<double>(std::max<std::int64_t>(
+                                   1, order != nullptr ? static_cast<std::int64_t>(order->size())
+                                                       : runner.num_samples_opened()));
   result.num_runs = engine.num_runs();
   result.num_kept = runner.num_kept();
   result.num_evaluations = runner.num_done() - runner.num_kept();
