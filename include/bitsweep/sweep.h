@@ -44,6 +44,18 @@ enum class SweepMode {
 SweepMode parse_sweep_mode(std::string_view name);
 std::string_view sweep_mode_name(SweepMode mode);
 
+/// What the threads of a sweep do at the same time.
+enum class ThreadUse {
+  kStates,    ///< a state each, and no run is shared: the bits do not depend on how many they are
+  kRuns,      ///< all of them the same run: operators that split sums among threads may give others
+  kMeasured,  ///< kRuns where passes of the float model are clearly faster so, and their outputs
+              ///< the same to the last bit; measured at start
+};
+
+/// "states", "runs" or "measured". @throws Error(kInvalidArgument).
+ThreadUse parse_thread_use(std::string_view name);
+std::string_view thread_use_name(ThreadUse use);
+
 /// A metric by name, with its options.
 struct MetricChoice {
   std::string name;
@@ -87,7 +99,8 @@ struct SweepOptions {
   /// False: the same plan, but each state on each sample makes everything it needs anew: float
   /// pass, boundary, reference, sessions. The same bits for many times the work (for tests).
   bool caches = true;
-  int num_threads = 0;     ///< states evaluated at the same time; 0: one per core
+  int num_threads = 0;  ///< 0: one per core
+  ThreadUse thread_use = ThreadUse::kStates;
   std::uint64_t seed = 0;  ///< of the bootstrap
   std::int64_t max_memory_bytes =
       0;  ///< for sessions and boundaries; 0: half of the machine's memory

@@ -834,7 +834,7 @@ def layer_errors(simulation: Simulation, samples: object, max_samples: int = -1)
     (operator, mean squared error of its first output), in topological order.
     """
 
-def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], metrics: Sequence[MetricChoice], *, labels: object | None = None, mode: str = 'enable_one', until_stable: AdaptiveOptions | None = None, interactions: bool = False, run_directory: str | os.PathLike | None = None, max_kept_bytes: int = 1000000000, reuse: bool = True, num_threads: int = 0, max_memory_bytes: int = 0, caches: bool = True, progress: object | None = None) -> SweepResult:
+def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup], metrics: Sequence[MetricChoice], *, labels: object | None = None, mode: str = 'enable_one', until_stable: AdaptiveOptions | None = None, interactions: bool = False, run_directory: str | os.PathLike | None = None, max_kept_bytes: int = 1000000000, reuse: bool = True, num_threads: int = 0, thread_use: str = 'states', max_memory_bytes: int = 0, caches: bool = True, progress: object | None = None) -> SweepResult:
     """
     Scores every group; the switches are put back on every exit. The first metric ranks.
     """

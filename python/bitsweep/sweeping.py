@@ -40,6 +40,7 @@ def sweep(
     run_directory: str | os.PathLike[str] | None = None,
     max_kept_bytes: int = 1_000_000_000,
     num_threads: int = 0,
+    thread_use: Literal["states", "runs", "measured"] = "states",
     max_memory_bytes: int = 0,
     reuse: bool = True,
     progress: bool | ProgressCallback | None = None,
@@ -84,7 +85,10 @@ def sweep(
     max_kept_bytes : int
         Limit of the outputs kept there.
     num_threads : int
-        Groups evaluated at the same time; 0: one per core.
+        0: one per core.
+    thread_use : {"states", "runs", "measured"}
+        What threads do at the same time: a group each, which gives the same bits for any number of them; all the same
+        run; or what passes of the float model show to be clearly faster when the sweep starts.
     max_memory_bytes : int
         For sessions and kept activations; 0: half of the machine's memory.
     reuse : bool
@@ -136,6 +140,7 @@ def sweep(
         max_kept_bytes=max_kept_bytes,
         reuse=reuse,
         num_threads=num_threads,
+        thread_use=thread_use,
         max_memory_bytes=max_memory_bytes,
         progress=resolve(progress),
     )

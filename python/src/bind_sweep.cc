@@ -38,7 +38,8 @@ SweepResult run_sweep(Simulation& simulation, nb::object samples,
                       std::optional<AdaptiveOptions> until_stable, bool interactions,
                       std::optional<std::filesystem::path> run_directory,
                       std::int64_t max_kept_bytes, bool reuse, int num_threads,
-                      std::int64_t max_memory_bytes, bool caches, nb::object progress) {
+                      const std::string& thread_use, std::int64_t max_memory_bytes, bool caches,
+                      nb::object progress) {
   if (metrics.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "sweep", "no metric is given", "give at least one");
   }
@@ -53,6 +54,7 @@ SweepResult run_sweep(Simulation& simulation, nb::object samples,
   options.max_kept_bytes = max_kept_bytes;
   options.reuse = reuse;
   options.num_threads = num_threads;
+  options.thread_use = parse_thread_use(thread_use);
   options.max_memory_bytes = max_memory_bytes;
   options.caches = caches;
   auto caller = std::make_shared<ProgressCaller<SweepProgress>>(std::move(progress));
@@ -336,7 +338,8 @@ void bind_sweep(nb::module_& m) {
         "labels"_a = nb::none(), "mode"_a = "enable_one", "until_stable"_a = nb::none(),
         "interactions"_a = false, "run_directory"_a = nb::none(),
         "max_kept_bytes"_a = SweepOptions{}.max_kept_bytes, "reuse"_a = true, "num_threads"_a = 0,
-        "max_memory_bytes"_a = 0, "caches"_a = true, "progress"_a = nb::none(),
+        "thread_use"_a = "states", "max_memory_bytes"_a = 0, "caches"_a = true,
+        "progress"_a = nb::none(),
         "Scores every group; the switches are put back on every exit. The first metric ranks.");
 }
 

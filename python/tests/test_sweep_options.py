@@ -28,6 +28,15 @@ class TestChoice:
         named = by_name(bitsweep.sweep(cnn_sim, cnn.feeds, include="conv*.weight", progress=False))
         assert set(named) == {n for n in weights if n.startswith("conv")}
 
+    def test_use_of_threads(self, cnn, cnn_sim):
+        expected = by_name(bitsweep.sweep(cnn_sim, cnn.feeds, progress=False))
+        shared = bitsweep.sweep(
+            cnn_sim, cnn.feeds, num_threads=2, thread_use="runs", progress=False
+        )
+        assert by_name(shared) == pytest.approx(expected, abs=1e-2)
+        with pytest.raises(ValueError, match="states, runs, measured"):
+            bitsweep.sweep(cnn_sim, cnn.feeds, thread_use="all", progress=False)
+
     def test_groups_of_the_users_own(self, cnn, cnn_sim):
         result = bitsweep.sweep(
             cnn_sim,

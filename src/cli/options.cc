@@ -242,6 +242,12 @@ void SweepArguments::add_to(CLI::App* command) {
           "--max-memory", max_memory,
           "for sessions and kept activations, e.g. 2GB; half of the machine when not given")
       ->type_name("SIZE");
+  take_one_of(command
+                  ->add_option("--thread-use", thread_use,
+                               "what threads do at the same time: states, one each; runs, all "
+                               "the same one; measured: what is faster at the start")
+                  ->capture_default_str(),
+              {"states", "runs", "measured"});
   command->add_flag("--no-reuse", no_reuse,
                     "run the whole simulated model for every score (to compare)");
   add_progress_option(command, &progress);
@@ -290,6 +296,7 @@ SweepOptions SweepArguments::sweep_options() const {
   }
   options.mode = parse_sweep_mode(mode);
   options.reuse = !no_reuse;
+  options.thread_use = parse_thread_use(thread_use);
   options.interactions = interactions || !predictions.empty();
   if (!max_memory.empty()) options.max_memory_bytes = parse_size(max_memory);
   if (!until.empty()) {

@@ -74,6 +74,7 @@ struct SweepArguments {
   std::string keep = "1GB";
   bool no_reuse = false;
   std::string max_memory;
+  std::string thread_use = "states";
   std::string progress = "auto";
   std::string output_folder;
 

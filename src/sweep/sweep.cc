@@ -8,7 +8,6 @@
 
 #include "base/usable_cpus.h"
 #include "bitsweep/error.h"
-#include "bitsweep/names.h"
 #include "simulate/engine.h"
 #include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
@@ -19,6 +18,7 @@
 #include "sweep/ranking.h"
 #include "sweep/state_runner.h"
 #include "sweep/state_table.h"
+#include "sweep/thread_use.h"
 
 namespace bitsweep {
 namespace {
@@ -115,28 +115,6 @@ void put_selected_first(const Stability& stability, std::vector<SweepScore>* row
 
 }  // namespace
 
-SweepMode parse_sweep_mode(std::string_view name) {
-  std::vector<std::string> known;
-  for (const SweepMode mode :
-       {SweepMode::kEnableOne, SweepMode::kDisableOne, SweepMode::kCumulative}) {
-    if (sweep_mode_name(mode) == name) return mode;
-    known.emplace_back(sweep_mode_name(mode));
-  }
-  throw unknown_name("sweep", "mode", name, known);
-}
-
-std::string_view sweep_mode_name(SweepMode mode) {
-  switch (mode) {
-    case SweepMode::kEnableOne:
-      return "enable_one";
-    case SweepMode::kDisableOne:
-      return "disable_one";
-    case SweepMode::kCumulative:
-      break;
-  }
-  return "cumulative";
-}
-
 SweepResult sweep(Simulation& simulation, SampleSource& samples,
                   const std::vector<SweepGroup>& groups, const SweepOptions& options) {
   const auto start = std::chrono::steady_clock::now();
@@ -155,16 +133,20 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
       options.max_memory_bytes > 0 ? options.max_memory_bytes : simulate::default_memory_bytes();
   const PlanScope scope(engine);
   engine.set_memory_limit(static_cast<std::size_t>(memory));
+  const sweeping::Threads threads =
+      sweeping::choose_threads(engine, options.thread_use, first.feed,
+                               options.num_threads > 0 ? options.num_threads : usable_cpus());
   engine.reset_counters();
-  const int num_threads = options.num_threads > 0 ? options.num_threads : usable_cpus();
   const simulate::CutPlanOptions plan_options{
-      .num_samples = samples.size() > 0 ? samples.size() : 16, .memory_bytes = memory};
+      .num_samples = samples.size() > 0 ? samples.size() : 16,
+      .memory_bytes = memory,
+      .threads_per_run = threads.per_run};
   const auto set_plan = [&](const Feed& sample) {
     if (!options.reuse) {
-      engine.set_plan({});
+      engine.set_plan({.threads_per_run = threads.per_run});
       return;
     }
-    simulate::set_exact_plan(engine, table.states, sample, plan_options, num_threads);
+    simulate::set_exact_plan(engine, table.states, sample, plan_options, threads.workers);
     if (!options.caches) {
       engine.set_shortcuts(false);
       engine.set_memory_limit(0);  // no session is kept
@@ -187,7 +169,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     states.emplace_back();
   }
   std::optional<journal::StateKeys> keys;
-  if (directory != nullptr) keys.emplace(simulation, options.reuse ? "reuse" : "whole");
+  if (directory != nullptr) {
+    const std::string path = options.reuse ? "reuse" : "whole";
+    keys.emplace(simulation, threads.per_run == 1
+                                 ? path
+                                 : path + " " + std::to_string(threads.per_run) + " threads");
+  }
   sweeping::KeptAnswers kept{
       .directory = directory.get(), .keys = keys ? &*keys : nullptr, .metrics = metrics.choices()};
   std::unique_ptr<sweeping::DeltaSums> deltas;
@@ -234,12 +221,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (adaptive) {
     std::vector<std::size_t> on_every_sample;
     if (float_model) on_every_sample.push_back(*float_model);
-    adaptive->run(on_every_sample, std::move(first), num_threads, tick);
+    adaptive->run(on_every_sample, std::move(first), threads.workers, tick);
     if (!runner.stopped()) result.stability = adaptive->stability();
   } else {
     std::vector<std::size_t> all(states.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    runner.run(all, std::move(first), num_threads, tick);
+    runner.run(all, std::move(first), threads.workers, tick);
   }
   if (options.progress && !runner.stopped()) on_tick();
 
@@ -278,6 +265,10 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   result.num_runs = engine.num_runs();
   result.num_kept = runner.num_kept();
   result.num_evaluations = runner.num_done() - runner.num_kept();
+  if (options.thread_use == ThreadUse::kMeasured) {
+    result.notes.push_back(threads.per_run > 1 ? "threads share each run, which was faster"
+                                               : "threads run states of their own");
+  }
   if (directory != nullptr) {
     if (result.num_kept > 0) {
       result.notes.push_back("continued: " + std::to_string(result.num_kept) + " of " +

@@ -121,6 +121,46 @@ TEST(Sweep, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
+TEST(Sweep, ThreadsInsideRunsGiveTheSameScores) {
+  // Operators that split a sum among threads round elsewhere.
+  constexpr double kPathTolerance = 1e-3;
+  // Costs are added up in the order in which runs end.
+  constexpr double kSumTolerance = 1e-9;
+  const Model model = net("branchy");
+  Simulation sim(model, {.num_threads = 2});
+  const std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, feeds);
+  VectorSource source(feeds);
+  const auto run = [&](ThreadUse use) {
+    return sweep(sim, source, group_by_quantizer(sim), {.num_threads = 2, .thread_use = use});
+  };
+  const SweepResult states = run(ThreadUse::kStates);
+  const auto expected = by_name(states);
+  for (const ThreadUse use : {ThreadUse::kRuns, ThreadUse::kMeasured}) {
+    const SweepResult result = run(use);
+    EXPECT_NEAR(result.forward_equivalents, states.forward_equivalents, kSumTolerance)
+        << thread_use_name(use);
+    const auto scores = by_name(result);
+    ASSERT_EQ(scores.size(), expected.size());
+    for (const auto& [tensor, score] : expected) {
+      if (score < kComparable) {
+        EXPECT_NEAR(scores.at(tensor), score, kPathTolerance) << tensor << thread_use_name(use);
+      }
+    }
+  }
+}
+
+TEST(Sweep, UseOfThreadsHasAName) {
+  for (const ThreadUse use : {ThreadUse::kStates, ThreadUse::kRuns, ThreadUse::kMeasured})
+    EXPECT_EQ(parse_thread_use(thread_use_name(use)), use);
+  try {
+    parse_thread_use("all");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("states, runs, measured"));
+  }
+}
+
 TEST(Sweep, LittleMemoryCostsTimeButNotScores) {
   // Other cuts and blocks of samples: float rounding elsewhere.
   constexpr double kPathTolerance = 1e-3;

@@ -80,6 +80,27 @@ def test_results_are_the_same_bytes_for_every_run_and_number_of_threads(
     assert len(texts) == 1
 
 
+def test_what_threads_do_at_the_same_time_can_be_chosen(
+    run: Run, model: Path, data: Path, tmp_path: Path
+) -> None:
+    arguments = ["sweep", model, "--data", data, "-o", "out", "--threads", "2", "--thread-use"]
+    notes = {}
+    for use in ("states", "runs", "measured"):
+        result = run(*arguments, use)
+        assert result.returncode == 0, result.stderr
+        notes[use] = [line for line in result.stderr.splitlines() if "threads" in line]
+        # Answers of runs that threads shared are not taken for those of runs they did not share.
+        if use != "measured":
+            assert run_info(tmp_path / "out")["num_kept"] == 0
+    assert notes["states"] == notes["runs"] == []
+    assert len(notes["measured"]) == 1
+    assert "states of their own" in notes["measured"][0] or "faster" in notes["measured"][0]
+    wrong = run(*arguments, "all")
+    assert wrong.returncode != 0
+    for use in notes:
+        assert use in wrong.stderr
+
+
 def test_calibration_gives_the_same_ranges_for_any_number_of_threads(
     run: Run, tmp_path: Path
 ) -> None:
