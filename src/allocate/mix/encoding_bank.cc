@@ -13,6 +13,17 @@
 namespace bitsweep::allocate {
 namespace {
 
+/// Where the weights have most bits; floats only where nothing else is there.
+const Candidate& widest_weights(const std::vector<Candidate>& candidates) {
+  const auto bits = [](const Candidate& c) {
+    if (!c.parameter) return 0.0;
+    return c.parameter == Format::parse("float32") ? 0.5 : effective_bits(*c.parameter);
+  };
+  return *std::max_element(
+      candidates.begin(), candidates.end(),
+      [&](const Candidate& a, const Candidate& b) { return bits(a) < bits(b); });
+}
+
 void set_width(Quantizer& quantizer, const Format& format) {
   // Keeps the statistics where it can.
   if (quantizer.format().is_integer() && format.is_integer()) {
@@ -51,6 +62,11 @@ EncodingBank::EncodingBank(Simulation& simulation, const std::vector<QuantizerGr
         at_first_[q.get()] = settings_of(*q);
         entries_[q.get()].resize(candidates_.size());
       }
+    }
+    if (kept != nullptr && kept->is_open()) {
+      set_weights(widest_weights(candidates_));
+      compute_parameters();
+      ranges_.observed_behind(parameters_);
     }
     for (const int c : cheapest_order()) make_candidate(c, tick);
     observe_shapes();
@@ -102,7 +118,9 @@ std::vector<int> EncodingBank::cheapest_order() const {
 }
 
 void EncodingBank::calibrate(const Tick& tick) {
-  for (const auto& q : parameters_) q->set_enabled(false);
+  std::vector<std::shared_ptr<const Quantizer::Snapshot>> weights;
+  for (const auto& q : parameters_) weights.push_back(q->snapshot());
+  set_weights(widest_weights(candidates_));
   simulation_.begin_calibration();
   try {
     samples_.rewind();
@@ -121,7 +139,7 @@ void EncodingBank::calibrate(const Tick& tick) {
     simulation_.abort_calibration();
     throw;
   }
-  for (const auto& q : parameters_) q->set_enabled(true);
+  for (std::size_t i = 0; i < weights.size(); ++i) parameters_[i]->restore(*weights[i]);
 }
 
 void EncodingBank::compute_parameters() {
@@ -156,19 +174,23 @@ void EncodingBank::set_grid(Quantizer& weight, const Candidate& candidate) const
       candidate.granularity ? granularity_of(*candidate.granularity, weight, at_first) : at_first);
 }
 
+void EncodingBank::set_weights(const Candidate& candidate) {
+  for (const auto& q : parameters_) {
+    set_estimator(*q, candidate);
+    set_grid(*q, candidate);
+    if (candidate.parameter) q->set_format(*candidate.parameter);
+    // Scales that were widened for another candidate must not stay.
+    q->clear_encoding();
+  }
+}
+
 void EncodingBank::make_candidate(int candidate, const Tick& tick) {
   const Candidate& c = candidates_[static_cast<std::size_t>(candidate)];
   for (const auto& q : activations_) {
     set_estimator(*q, c);
     set_width(*q, c.activation);
   }
-  for (const auto& q : parameters_) {
-    set_estimator(*q, c);
-    set_grid(*q, c);
-    if (c.parameter) q->set_format(*c.parameter);
-    // Scales that were widened for another candidate must not stay.
-    q->clear_encoding();
-  }
+  set_weights(c);
   simulation_.apply_exception_rules();
   compute_activations(tick);
   compute_parameters();

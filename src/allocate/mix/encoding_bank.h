@@ -19,7 +19,8 @@ using Tick = std::function<void(const char*, std::int64_t, std::int64_t)>;
 
 /// Every quantizer's settings and encoding in each candidate, from one pass over the calibration
 /// samples for each range estimator: ranges of activations do not depend on their width, and
-/// weights need no samples. Activations are observed in front of float weights.
+/// weights need no samples. Activations are observed behind the widest weights of all candidates,
+/// as a calibration of the whole simulation does it.
 class EncodingBank {
  public:
   /// `kept`: where ranges of an earlier calibration are, and where these go; may be null.
@@ -61,6 +62,7 @@ class EncodingBank {
   /// Estimator, and granularity of a weight, of the candidate; or as they were at first.
   void set_estimator(Quantizer& quantizer, const Candidate& candidate) const;
   void set_grid(Quantizer& weight, const Candidate& candidate) const;
+  void set_weights(const Candidate& candidate);
   /// What calibration would have shown.
   void observe_shapes();
   /// Encodings of the activations as they are set now.

@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "base/sha256.h"
+#include "simulate/engine.h"
 
 namespace bitsweep::allocate {
 namespace {
 
 // Raised when the numbers that are kept mean something else than before.
-constexpr std::string_view kRanges = "encodings of activations 1";
+constexpr std::string_view kRanges = "encodings of activations 2";
 constexpr std::size_t kNumbers = 4;  // of a cell
 
 /// Whether one calibration decides the encoding, as one cell.
@@ -44,13 +45,25 @@ bool needs_encoding(const Quantizer& q) { return q.enabled() && q.format().needs
 }  // namespace
 
 KeptRanges::KeptRanges(const Simulation& simulation, KeptRuns* kept, SampleSource& samples)
-    : kept_(kept != nullptr && kept->is_open() ? kept : nullptr) {
+    : simulation_(simulation), kept_(kept != nullptr && kept->is_open() ? kept : nullptr) {
   if (kept_ == nullptr) return;
   Sha256 hash;
   hash.add(kept_->keys_of(simulation, {{}}).front());
   samples.rewind();
   Feed feed;
   while (samples.next(&feed)) hash.add(kept_->key_of(feed));
+  calibration_ = hash.digest();
+}
+
+void KeptRanges::observed_behind(const Quantizers& weights) {
+  if (kept_ == nullptr) return;
+  std::vector<const Quantizer*> enabled;
+  for (const auto& q : weights) {
+    if (q->enabled()) enabled.push_back(q.get());
+  }
+  Sha256 hash;
+  hash.add(calibration_);
+  hash.add(kept_->keys_of(simulation_, {simulation_.engine().sites_of(enabled)}).front());
   calibration_ = hash.digest();
 }
 

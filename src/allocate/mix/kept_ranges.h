@@ -20,14 +20,18 @@ class KeptRanges {
   /// `kept` may be null. Goes through the samples once.
   KeptRanges(const Simulation& simulation, KeptRuns* kept, SampleSource& samples);
 
+  /// Weights, with their encodings, that activations are observed behind.
+  void observed_behind(const Quantizers& weights);
+
   /// Gives the quantizers their encodings for what they are set to now; false, with nothing
   /// changed, when these are not known.
   bool load(const Quantizers& quantizers) const;
   void keep(const Quantizers& quantizers) const;
 
  private:
+  const Simulation& simulation_;
   KeptRuns* kept_;
-  journal::Key calibration_;  // model and samples
+  journal::Key calibration_;  // model, samples and weights
 };
 
 }  // namespace bitsweep::allocate

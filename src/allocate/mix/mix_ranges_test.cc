@@ -108,22 +108,35 @@ TEST_F(MixRanges, AnEstimatorGivesTheRangesOfASimulationWithItsScheme) {
       {{"w1", "W8A8@mse"}, {"w2", "W8A8@percentile99"}});
   Simulation mse(model_, {.scheme = Scheme::kMse});
   Simulation percentile(model_, {.scheme = Scheme::kPercentile});
-  for (const std::string& name : percentile.tensor_names())
-    percentile.quantizer(name)->set_percentile(99);
-  for (Simulation* s : {&mse, &percentile}) {
-    calibration_.rewind();
-    s->calibrate(calibration_);
-    // A mix observes activations in front of float weights.
-    for (const std::string& name : s->parameter_names()) s->quantizer(name)->set_enabled(false);
+  // Activations are observed behind the first of the widest weights.
+  Simulation behind_mse(model_, {.scheme = Scheme::kPercentile});
+  for (Simulation* s : {&percentile, &behind_mse}) {
+    for (const std::string& name : s->tensor_names()) s->quantizer(name)->set_percentile(99);
+  }
+  for (const std::string& name : behind_mse.parameter_names())
+    behind_mse.quantizer(name)->set_scheme(Scheme::kMse);
+  for (Simulation* s : {&mse, &percentile, &behind_mse}) {
     calibration_.rewind();
     s->calibrate(calibration_);
   }
   const std::vector<std::pair<std::string, Simulation*>> expected{
-      {"x", &mse}, {"w1", &mse}, {"r", &percentile}, {"w2", &percentile}};
+      {"x", &mse}, {"w1", &mse}, {"r", &behind_mse}, {"w2", &percentile}};
   for (const auto& [name, other] : expected)
     EXPECT_EQ(sim_.quantizer(name)->encoding(), other->quantizer(name)->encoding()) << name;
   EXPECT_EQ(sim_.quantizer("w1")->scheme(), Scheme::kMse);
   EXPECT_DOUBLE_EQ(sim_.quantizer("r")->percentile(), 99);
+}
+
+TEST_F(MixRanges, APolicyIsCalibratedToWhatWasMeasuredWhereAllWeightsHaveOneWidth) {
+  const MixResult r = run(sim_, {"W8A16", "W8A8"}, {"bops<=0.8"});
+  EXPECT_THAT(r.chosen->by_group, Contains(parse_mix_candidate("W8A16")));
+  EXPECT_THAT(r.chosen->by_group, Contains(parse_mix_candidate("W8A8")));
+  Simulation fresh(model_);
+  apply_mix_policy(fresh, mix_policy_json(sim_, r));
+  calibration_.rewind();
+  fresh.calibrate(calibration_);
+  for (const std::string& name : sim_.tensor_names())
+    EXPECT_EQ(fresh.quantizer(name)->encoding(), sim_.quantizer(name)->encoding()) << name;
 }
 
 TEST_F(MixRanges, OneCalibrationForEachEstimatorAndNoneTheSecondTime) {

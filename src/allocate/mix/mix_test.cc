@@ -280,7 +280,7 @@ TEST(Mix, IsTheSameForAnyNumberOfThreads) {
   std::vector<std::vector<std::string>> seen;
   for (const int threads : {1, 3}) {
     Setting s("branchy");
-    MixOptions o = options({"sqnr>=28"});
+    MixOptions o = options({"sqnr>=27"});
     o.num_threads = threads;
     const MixResult r = s.run(o);
     ASSERT_TRUE(r.chosen) << r.infeasible;
