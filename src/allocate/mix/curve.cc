@@ -7,6 +7,7 @@
 
 #include "allocate/budget/descent.h"
 #include "allocate/mix/correction.h"
+#include "allocate/mix/least_harm.h"
 #include "allocate/mix/quality.h"
 
 namespace bitsweep::allocate {
@@ -82,7 +83,8 @@ void fill_gaps(MixTask& task, const std::vector<CostLimit>& limits, int count, c
   }
 }
 
-/// Runs the best configuration that is predicted within each of these costs.
+/// Runs the best configuration that is predicted within each of these costs, and the one of least
+/// harm.
 void meet_costs(MixTask& task, const std::vector<CostLimit>& limits, std::vector<double> costs,
                 const Tick& tick) {
   std::vector<CostLimit> all = limits;
@@ -94,6 +96,8 @@ void meet_costs(MixTask& task, const std::vector<CostLimit>& limits, std::vector
     all.back().at_most = cost;
     const BudgetSolution point = least_loss(now, all, task.without_bound());
     if (point.feasible()) task.measure(point.choices, now);
+    const std::vector<int> harmless = least_harm_within(task.base(), task.cost(), cost);
+    if (!harmless.empty() && within(now, limits, harmless)) task.measure(harmless, now);
     tick("check", ++done, static_cast<std::int64_t>(costs.size()));
   }
 }
