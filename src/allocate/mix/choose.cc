@@ -81,9 +81,9 @@ double wanted_prediction_db(const MixTask& task, const BudgetProblem& problem,
 }
 
 /// Runs one proposal after the other, until some in a row bring next to nothing. Predictions are
-/// wrong by some tenths of a dB, to both sides: a quality is aimed at from below as well.
+/// wrong by up to a dB, to both sides: a quality is aimed at from below as well.
 void improve(MixTask& task) {
-  constexpr double kLowestDb = -0.5;
+  constexpr double kLowestDb = -1.0;
   constexpr double kStepDb = 0.125;
   double aim_db = 0.0;  // above what has to be predicted
   for (int num_in_vain = 0; num_in_vain < task.options().max_rounds;) {
