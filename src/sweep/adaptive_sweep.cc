@@ -41,7 +41,7 @@ double AdaptiveSweep::cost_of(std::size_t state) const {
   return change ? engine_.cost(change->first, engine_.order().size()) : 0.0;
 }
 
-std::size_t AdaptiveSweep::add_block(std::vector<std::size_t> members) {
+std::size_t AdaptiveSweep::add_block(const std::vector<std::size_t>& members) {
   std::vector<simulate::State> states;
   for (const std::size_t member : members) states.push_back(table_.states[member]);
   return runner_.add_state(union_of(states));

@@ -36,7 +36,7 @@ class AdaptiveSweep {
 
  private:
   double cost_of(std::size_t state) const;
-  std::size_t add_block(std::vector<std::size_t> members);
+  std::size_t add_block(const std::vector<std::size_t>& members);
   void add_pilots();
   /// Of a state that ran on every sample.
   SampleSums sums_of(std::size_t state) const;
