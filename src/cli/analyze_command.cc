@@ -173,8 +173,10 @@ int run_analyze(const Arguments& arguments) {
   arguments.model.apply_to(simulation);
   calibrate(simulation, *calibration_samples, reporter);
   const Analysis found = Analyzer(arguments, simulation, *samples, reporter).analyze();
-  const std::string next =
-      next_mix(arguments.model.model, arguments.data.data, arguments.model.rules);
+  const std::string next = next_mix({.model = arguments.model.model,
+                                     .data = arguments.data.data,
+                                     .calibration_data = arguments.data.calibration_data,
+                                     .rules = arguments.model.rules});
   write_analysis(arguments.output_folder, simulation, found, next);
   fmt::print("{}", analysis_text(found));
   fmt::print("saved   {}, and the pages that it links\n",

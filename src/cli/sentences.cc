@@ -115,11 +115,12 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-std::string next_mix(const std::string& model, const std::string& data, const std::string& rules) {
-  std::vector<std::string> words = {"bitsweep", "mix",          model,        "--data",
-                                    data,       "--candidates", "W8A8,W8A16", "--target",
-                                    "sqnr>=30", "-o",           "mix"};
-  if (rules != "default") words.insert(words.end(), {"--rules", rules});
+std::string next_mix(const CommandInputs& inputs) {
+  std::vector<std::string> words = {"bitsweep", "mix", inputs.model, "--data", inputs.data};
+  if (!inputs.calibration_data.empty())
+    words.insert(words.end(), {"--calibration-data", inputs.calibration_data});
+  words.insert(words.end(), {"--candidates", "W8A8,W8A16", "--target", "sqnr>=30", "-o", "mix"});
+  if (inputs.rules != "default") words.insert(words.end(), {"--rules", inputs.rules});
   return shell_line(words);
 }
 

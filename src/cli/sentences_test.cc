@@ -48,9 +48,14 @@ TEST(MissedOnTest, SaysByHowMuchAndWhatToDo) {
               IsEmpty());
 }
 
-TEST(NextMix, KeepsRulesThatAreNotTheUsualOnes) {
-  EXPECT_THAT(next_mix("m.onnx", "d.npz", "htp_v81"), HasSubstr("--rules htp_v81"));
-  EXPECT_THAT(next_mix("m.onnx", "d.npz", "default"), Not(HasSubstr("--rules")));
+TEST(NextMix, KeepsRulesAndRangesThatAreNotTheUsualOnes) {
+  const std::string usual = next_mix({.model = "m.onnx", .data = "d.npz"});
+  EXPECT_THAT(usual, HasSubstr("mix m.onnx --data d.npz --candidates"));
+  EXPECT_THAT(usual, Not(HasSubstr("--rules")));
+  const std::string other = next_mix(
+      {.model = "m.onnx", .data = "d.npz", .calibration_data = "c.npz", .rules = "htp_v81"});
+  EXPECT_THAT(other, HasSubstr("--calibration-data c.npz"));
+  EXPECT_THAT(other, HasSubstr("--rules htp_v81"));
 }
 
 TEST(ShellLine, QuotesWhatAShellWouldTakeApart) {

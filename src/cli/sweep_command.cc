@@ -202,8 +202,10 @@ int run_sweep(const Arguments& arguments) {
       describe_groups(simulation, result, groups, arguments.group_kind());
   Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
   for (auto& fact : prediction_facts(configurations, result)) facts.push_back(std::move(fact));
-  const std::string next =
-      next_mix(arguments.model.model, arguments.data.data, arguments.model.rules);
+  const std::string next = next_mix({.model = arguments.model.model,
+                                     .data = arguments.data.data,
+                                     .calibration_data = arguments.data.calibration_data,
+                                     .rules = arguments.model.rules});
   write_results(arguments.sweep.output_folder, simulation, result, details, arguments.group_kind(),
                 facts, next);
 
