@@ -59,15 +59,14 @@ void AdaptiveSweep::add_pilots() {
   }
 }
 
-SampleSums AdaptiveSweep::sums_of(std::size_t state) const {
-  SampleSums sums;
-  const AnswerTable answers = runner_.answers();
-  for (const std::optional<Answer>& answer : answers[state])
-    sums.push_back((*answer)[sensitivity_.metric.index]);
-  return sums;
-}
-
 SampleOrder AdaptiveSweep::order_by_pilots() const {
+  const AnswerTable answers = runner_.answers();
+  const auto sums_of = [&](std::size_t state) {  // which ran on every sample
+    SampleSums sums;
+    for (const std::optional<Answer>& answer : answers[state])
+      sums.push_back((*answer)[sensitivity_.metric.index]);
+    return sums;
+  };
   const SampleSums quiet = sums_of(quiet_);
   if (quiet.size() < 2) {
     throw Error(ErrorCode::kInvalidData, "sweep",

@@ -38,8 +38,6 @@ class AdaptiveSweep {
   double cost_of(std::size_t state) const;
   std::size_t add_block(const std::vector<std::size_t>& members);
   void add_pilots();
-  /// Of a state that ran on every sample.
-  SampleSums sums_of(std::size_t state) const;
   SampleOrder order_by_pilots() const;
   AnswerTable answers() const;
   Work work_of(const std::vector<Evaluation>& evaluations) const;

@@ -1,4 +1,5 @@
 // Options of a sweep by name.
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -6,15 +7,26 @@
 #include "bitsweep/sweep.h"
 
 namespace bitsweep {
+namespace {
+
+/// That of the values which has this name.
+template <typename Value>
+Value parse(std::string_view name, const std::string& kind, std::initializer_list<Value> values,
+            std::string_view (*name_of)(Value)) {
+  std::vector<std::string> known;
+  for (const Value value : values) {
+    if (name_of(value) == name) return value;
+    known.emplace_back(name_of(value));
+  }
+  throw unknown_name("sweep", kind, name, known);
+}
+
+}  // namespace
 
 SweepMode parse_sweep_mode(std::string_view name) {
-  std::vector<std::string> known;
-  for (const SweepMode mode :
-       {SweepMode::kEnableOne, SweepMode::kDisableOne, SweepMode::kCumulative}) {
-    if (sweep_mode_name(mode) == name) return mode;
-    known.emplace_back(sweep_mode_name(mode));
-  }
-  throw unknown_name("sweep", "mode", name, known);
+  return parse(name, "mode",
+               {SweepMode::kEnableOne, SweepMode::kDisableOne, SweepMode::kCumulative},
+               sweep_mode_name);
 }
 
 std::string_view sweep_mode_name(SweepMode mode) {
@@ -30,12 +42,8 @@ std::string_view sweep_mode_name(SweepMode mode) {
 }
 
 ThreadUse parse_thread_use(std::string_view name) {
-  std::vector<std::string> known;
-  for (const ThreadUse use : {ThreadUse::kStates, ThreadUse::kRuns, ThreadUse::kMeasured}) {
-    if (thread_use_name(use) == name) return use;
-    known.emplace_back(thread_use_name(use));
-  }
-  throw unknown_name("sweep", "use of threads", name, known);
+  return parse(name, "use of threads", {ThreadUse::kStates, ThreadUse::kRuns, ThreadUse::kMeasured},
+               thread_use_name);
 }
 
 std::string_view thread_use_name(ThreadUse use) {
