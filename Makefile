@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTHON_BUILD_INPUTS := pyproject.toml CMakeLists.txt requirements-dev.txt \
 	$(shell find src include cmake python/src python/CMakeLists.txt -type f -not -path '*/node_modules/*' -not -name '*_test.cc' 2>/dev/null)
 
-.PHONY: help setup build python test test-cpp test-python demo lint stub format asan golden sdist clean
+.PHONY: help setup build build-tests python test test-cpp test-python demo lint stub format asan golden sdist clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -35,8 +35,14 @@ help: ## this list
 setup: ## install what is missing: Debian packages, headers, .venv
 	@scripts/setup.sh
 
-build: setup ## build the library, the command and the C++ tests
-	@cmake --preset release -DBITSWEEP_WERROR=$(WERROR) --log-level=WARNING
+CONFIGURE := cmake --preset release -DBITSWEEP_WERROR=$(WERROR) --log-level=WARNING
+
+build: setup ## build the library and the command
+	@$(CONFIGURE)
+	@cmake --build --preset release --target bitsweep bitsweep_cli
+
+build-tests: setup ## build the C++ tests, too
+	@$(CONFIGURE)
 	@cmake --build --preset release
 
 python: setup .venv/.bitsweep-installed ## install the Python package into .venv, editable
@@ -51,7 +57,7 @@ python: setup .venv/.bitsweep-installed ## install the Python package into .venv
 # Passed tests take a line each that nobody reads; failures and the closing lines stay.
 CTEST_LINES := sed -E '/^ *(Start +[0-9]+:|[0-9]+\/[0-9]+ Test .* Passed )/d'
 
-test-cpp: build ## the C++ tests
+test-cpp: build-tests ## the C++ tests
 	@ctest --preset release -j $(JOBS) | $(CTEST_LINES)
 
 test-python: build python ## the Python tests
@@ -62,7 +68,7 @@ test: test-cpp test-python ## all tests, C++ and Python
 demo: build python ## sweep a real model: ranked table, demo/results.json and demo/report.html
 	@scripts/demo.sh
 
-lint: build ## formatting, clang-tidy, ruff, mypy, layers
+lint: build-tests ## formatting, clang-tidy, ruff, mypy, layers
 	@LINT_SKIP="$(LINT_SKIP)" scripts/lint.sh
 
 stub: python ## take over the type stub of _core that the build wrote
@@ -84,7 +90,7 @@ golden: python ## compare with the reference's numbers (GOLDEN=folder)
 	@$(GOLDEN_CHECK) --kind a,b,cd,e,f,g,h,i
 
 sdist: setup ## the source package for users, in dist/
-	@cmake --preset release --log-level=WARNING
+	@$(CONFIGURE)
 	@cmake --build --preset release --target bitsweep_report_dist
 	@python -c 'from scikit_build_core.build import build_sdist; print("dist/" + build_sdist("dist"))'
 

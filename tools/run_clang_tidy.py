@@ -47,7 +47,7 @@ def sources(build_dir: Path) -> list[Source]:
     """Every source of ours, without generated files and tests."""
     database = build_dir / "compile_commands.json"
     if not database.is_file():
-        sys.exit(f"clang-tidy: no {database}; run 'make build' first")
+        sys.exit(f"clang-tidy: no {database}; run 'make build-tests' first")
     found: dict[Path, Source] = {}
     for entry in json.loads(database.read_text()):
         path = Path(entry["directory"], entry["file"]).resolve()
@@ -70,7 +70,7 @@ def headers(build_dir: Path) -> dict[str, list[Path]]:
     )
     if done.returncode != 0:
         sys.exit(
-            f"clang-tidy: {build_dir} has no list of headers; run 'make build' first\n{done.stderr}"
+            f"clang-tidy: {build_dir} has no list of headers; run 'make build-tests' first\n{done.stderr}"
         )
     found: dict[str, list[Path]] = {}
     files: list[Path] = []
