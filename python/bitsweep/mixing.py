@@ -10,6 +10,7 @@ from typing import Any
 
 from bitsweep import _core
 from bitsweep._amp_evaluator import as_number
+from bitsweep._argument_types import checked_types
 from bitsweep.common.defs import qtype
 from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, error
@@ -23,6 +24,7 @@ Source = Iterable[Feed] | _core.SampleSource
 mix_costs = _core.mix_costs
 
 
+@checked_types
 def mix(
     sim: QuantizationSimModel,
     samples: Source,
@@ -181,6 +183,7 @@ class _Stages:
         return self._show(SimpleProgress(done, total, elapsed, remaining, stage=native.stage))
 
 
+@checked_types
 def save_mix_plot(
     sim: QuantizationSimModel,
     result: _core.MixResult,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bitsweep import _core
+from bitsweep._argument_types import checked_types
 from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, NotReadyError, error, require_one_of
 from bitsweep.progress import ProgressCallback, resolve
@@ -20,6 +21,7 @@ metrics = _core.metrics
 Group = Literal["quantizer", "op"] | Callable[[str], "str | None"]
 
 
+@checked_types
 def sweep(
     sim: QuantizationSimModel,
     samples: Iterable[Feed] | _core.SampleSource,
@@ -31,7 +33,7 @@ def sweep(
     include: str | Sequence[str] = (),
     labels: Iterable[Any] | None = None,
     k: int = 10,
-    outputs: Sequence[int] = (),
+    outputs: Sequence[int | str] = (),
     combine: Literal["worst", "mean"] = "worst",
     until: Literal["stable"] | None = None,
     top: float = 0.1,
@@ -69,8 +71,8 @@ def sweep(
         The truth for each sample, for metrics that need it: an index for each row of the output's last axis.
     k : int
         Entries per position of top-k metrics.
-    outputs : sequence of int
-        Outputs to compare; empty: all floating-point ones.
+    outputs : sequence of int or str
+        Outputs to compare, by position or name; empty: all floating-point ones.
     combine : {"worst", "mean"}
         How the scores of several outputs become one.
     until : {"stable"}, optional
@@ -117,9 +119,9 @@ def sweep(
     1. conv1.weight: 17.31
     """
     names = [metric] if isinstance(metric, str) else list(metric)
+    compared = output_positions(sim, outputs, "sweep")
     choices = [
-        _core.MetricChoice(name, k=k, outputs=list(outputs), mean=combine == "mean")
-        for name in names
+        _core.MetricChoice(name, k=k, outputs=compared, mean=combine == "mean") for name in names
     ]
     require_one_of("sweep", "combination", combine, ("worst", "mean"))
     if until is not None:
@@ -146,6 +148,21 @@ def sweep(
     )
 
 
+def output_positions(
+    sim: QuantizationSimModel, outputs: Sequence[int | str], where: str
+) -> list[int]:
+    """Positions of outputs of the model that are given by position or name."""
+    known = [output.name for output in sim.native.model.outputs()]
+    positions = []
+    for output in outputs:
+        if isinstance(output, str):
+            require_one_of(where, "output of the model", output, known)
+            output = known.index(output)
+        positions.append(int(output))
+    return positions
+
+
+@checked_types
 def group_quantizers(
     sim: QuantizationSimModel,
     group: Group = "quantizer",

@@ -172,3 +172,37 @@ class TestModels:
         assert "weights.bin" in refusal(lambda: QuantizationSimModel(path))
         weights.unlink()
         assert "weights.bin" in refusal(lambda: QuantizationSimModel(path))
+
+
+class TestTypes:
+    """Arguments of a wrong type; native code would list all overloads of the function."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"cost": 3}, "mix: cost is 3; it takes str"),
+            ({"num_threads": "two"}, "mix: num_threads is 'two'; it takes int"),
+            ({"frontier_points": True}, "mix: frontier_points is True; it takes int"),
+            ({"targets": [3]}, "mix: targets is [3]; it takes str | Sequence[str]"),
+            ({"candidates": "W8A8"}, "mix: candidates is 'W8A8'; it takes Sequence["),
+            ({"pinned": ["w"]}, "mix: pinned is ['w']; it takes Mapping["),
+            ({"max_memory_bytes": "x" * 99}, "mix: max_memory_bytes is of the type str;"),
+        ],
+    )
+    def test_of_a_mix(self, cnn, cnn_sim, arguments, words):
+        with pytest.raises(TypeError) as caught:
+            bitsweep.mix(cnn_sim, cnn.feeds, **{"candidates": ["W8A8"], **arguments})
+        assert str(caught.value).startswith(words)
+
+    def test_of_a_sweep(self, cnn, cnn_sim):
+        with pytest.raises(TypeError, match=r"sweep: mode is 3; it takes Literal\['enable_one'"):
+            bitsweep.sweep(cnn_sim, cnn.feeds, mode=3)
+        with pytest.raises(TypeError, match="sweep: outputs is 'logits'; it takes Sequence"):
+            bitsweep.sweep(cnn_sim, cnn.feeds, outputs="logits")
+
+    def test_numbers_of_numpy_and_unknown_names_are_left_to_python(self, cnn, cnn_sim):
+        bitsweep.sweep(cnn_sim, cnn.feeds, num_threads=np.int64(1), progress=False)
+        with pytest.raises(
+            TypeError, match=r"sweep\(\) got an unexpected keyword argument 'metrik'"
+        ):
+            bitsweep.sweep(cnn_sim, cnn.feeds, metrik="sqnr")

@@ -37,6 +37,14 @@ class TestChoice:
         with pytest.raises(ValueError, match="states, runs, measured"):
             bitsweep.sweep(cnn_sim, cnn.feeds, thread_use="all", progress=False)
 
+    def test_outputs_by_name_or_position(self, cnn, cnn_sim):
+        name = cnn_sim.session.get_outputs()[0].name
+        by_position = bitsweep.sweep(cnn_sim, cnn.feeds, outputs=[0], progress=False)
+        named = bitsweep.sweep(cnn_sim, cnn.feeds, outputs=[name], progress=False)
+        assert by_name(named) == by_name(by_position)
+        with pytest.raises(ValueError, match="no output of the model is named"):
+            bitsweep.sweep(cnn_sim, cnn.feeds, outputs=["logit"])
+
     def test_groups_of_the_users_own(self, cnn, cnn_sim):
         result = bitsweep.sweep(
             cnn_sim,
