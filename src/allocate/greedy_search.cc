@@ -11,6 +11,7 @@
 #include "bitsweep/error.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -181,7 +182,7 @@ class Search {
   /// in the scores of the whole model.
   std::string identity() const {
     std::string text = simulation_.model().content_hash() + "\n" +
-                       simulation_.engine().placement().rules_name + "\n" +
+                       simulation_.engine().network().placement().rules_name + "\n" +
                        (options_.share_calibration ? "shared" : "own") + "\nfloat " +
                        exact(result_.float_score) + "\n";
     for (const Option& o : options_scored_)

@@ -8,6 +8,7 @@
 #include "bitsweep/error.h"
 #include "graph/placement/rules_file.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 
@@ -76,7 +77,7 @@ class Filter {
   Filter(const Simulation& simulation, const Kernels& candidates)
       : types_(deciding_types(simulation)),
         candidates_(candidates),
-        rules_name_(simulation.engine().placement().rules_name),
+        rules_name_(simulation.engine().network().placement().rules_name),
         by_type_(supported_kernels(simulation)) {
     if (auto defaults = by_type_.extract(kDefaults)) defaults_ = std::move(defaults.mapped());
   }
@@ -148,7 +149,7 @@ class Filter {
 }  // namespace
 
 std::map<std::string, Kernels> supported_kernels(const Simulation& simulation) {
-  const graph::Rules& rules = *simulation.engine().placement().rules;
+  const graph::Rules& rules = *simulation.engine().network().placement().rules;
   std::map<std::string, Kernels> result;
   if (rules.defaults.supported_kernels)
     result[kDefaults] = kernels_of(*rules.defaults.supported_kernels);

@@ -10,6 +10,7 @@
 
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::exporting {
 namespace {
@@ -22,8 +23,8 @@ constexpr double kSmallestStep = 0.01 / 4294967295.0;  // of a quantizer of 32 b
 
 class BiasScales {
  public:
-  explicit BiasScales(const Simulation& simulation) : engine_(simulation.engine()) {
-    const auto& sites = engine_.placement().sites;
+  explicit BiasScales(const Simulation& simulation) : network_(simulation.engine().network()) {
+    const auto& sites = network_.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s) {
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
     }
@@ -34,9 +35,9 @@ class BiasScales {
   BiasEntries loaded() const {
     BiasEntries result;
     for (const auto& [tensor, s] : site_of_) {
-      const Quantizer& q = *engine_.quantizer(s);
-      if (!engine_.graph().tensor(tensor).is_static || !is_loaded_bias(q)) continue;
-      result.common.emplace(engine_.graph().tensor(tensor).name, entry(tensor, *q.encoding()));
+      const Quantizer& q = *network_.quantizer(s);
+      if (!network_.graph().tensor(tensor).is_static || !is_loaded_bias(q)) continue;
+      result.common.emplace(network_.graph().tensor(tensor).name, entry(tensor, *q.encoding()));
     }
     return result;
   }
@@ -45,11 +46,11 @@ class BiasScales {
     std::map<std::string, FileEntry> common;
     std::vector<FileEntry> by_reader;
     std::set<std::string> disputed;
-    for (const graph::Operator& op : engine_.placement().operators) {
+    for (const graph::Operator& op : network_.placement().operators) {
       const TensorId bias = parameter(op, "bias");
       if (bias == graph::kAbsent) continue;
       std::optional<FileEntry> entry = entry_of(op, bias);
-      const std::string& name = engine_.graph().tensor(bias).name;
+      const std::string& name = network_.graph().tensor(bias).name;
       if (!entry) {
         disputed.insert(name);
         continue;
@@ -68,7 +69,7 @@ class BiasScales {
   // Nodes of an operator that read the bias itself, and not through other nodes.
   std::vector<int> readers(const graph::Operator& op, TensorId bias) const {
     std::vector<int> result;
-    for (const graph::Use& use : engine_.graph().tensor(bias).uses) {
+    for (const graph::Use& use : network_.graph().tensor(bias).uses) {
       if (use.input >= 0 && std::find(op.nodes.begin(), op.nodes.end(), use.node) != op.nodes.end())
         result.push_back(use.node);
     }
@@ -84,7 +85,7 @@ class BiasScales {
 
   const Quantizer* site(TensorId t) const {
     const auto it = site_of_.find(t);
-    return it == site_of_.end() ? nullptr : engine_.quantizer(it->second).get();
+    return it == site_of_.end() ? nullptr : network_.quantizer(it->second).get();
   }
 
   static bool is_loaded_bias(const Quantizer& q) {
@@ -101,11 +102,11 @@ class BiasScales {
     while (t != graph::kAbsent) {
       const Quantizer* q = site(t);
       if (q != nullptr && q->enabled()) return ready_integer(q) ? q : nullptr;
-      const int producer = engine_.graph().tensor(t).producer;
+      const int producer = network_.graph().tensor(t).producer;
       if (producer < 0 ||
-          !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer)))
+          !graph::passes_values_through(network_.graph(), network_.graph().node(producer)))
         return nullptr;
-      t = engine_.graph().node(producer).inputs.front();
+      t = network_.graph().node(producer).inputs.front();
     }
     return nullptr;
   }
@@ -133,7 +134,7 @@ class BiasScales {
   }
 
   std::optional<FileEntry> entry_of(const graph::Operator& op, TensorId id) const {
-    const Tensor tensor = engine_.graph().static_value(id);
+    const Tensor tensor = network_.graph().static_value(id);
     if (!tensor.defined() || !is_quantizable_type(tensor.type()) || tensor.size() == 0 ||
         op.inputs.empty())
       return {};
@@ -210,7 +211,7 @@ class BiasScales {
 
   FileEntry blank(TensorId id) const {
     FileEntry result;
-    result.name = engine_.graph().tensor(id).name;
+    result.name = network_.graph().tensor(id).name;
     result.parameter = true;
     result.format = Format::integer(32);
     result.symmetric = true;
@@ -219,7 +220,7 @@ class BiasScales {
     return result;
   }
 
-  const simulate::Engine& engine_;
+  const simulate::Network& network_;
   std::map<TensorId, int> site_of_;
 };
 

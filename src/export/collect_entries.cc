@@ -14,6 +14,7 @@
 #include "export/bias_entries.h"
 #include "export/derived_entries.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::exporting {
 namespace {
@@ -77,13 +78,14 @@ std::vector<FileEntry> collect_entries(const Simulation& simulation,
   }
   for (auto& [name, entry] : biases) entries.push_back(std::move(entry));
   if (options.per_reader) std::ranges::move(found.by_reader, std::back_inserter(entries));
-  const graph::Graph& graph = simulation.engine().graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   for (FileEntry& entry : entries) {
     if (!options.constants_keep_sign || !graph.tensor(graph.find(entry.name)).is_static)
       apply_sign(entry, options.activation_sign);
   }
   // Behind the signs: what repeats a parameter has the parameter's.
-  if (options.derived) add_derived_entries(graph, simulation.engine().placement(), entries);
+  if (options.derived)
+    add_derived_entries(graph, simulation.engine().network().placement(), entries);
   return entries;
 }
 

@@ -16,6 +16,7 @@
 #include "graph/placement/rules_file.h"
 #include "graph/save_model.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -33,7 +34,7 @@ std::string scheme_text(Scheme scheme) {
 
 exporting::QuantizerArgs quantizer_args(const Simulation& simulation) {
   const SimulationOptions& options = simulation.options();
-  const graph::Rules& rules = *simulation.engine().placement().rules;
+  const graph::Rules& rules = *simulation.engine().network().placement().rules;
   bool per_channel = rules.defaults.per_channel.value_or(false);
   for (const auto& [type, rule] : rules.op_types)
     per_channel = per_channel || rule.per_channel.value_or(false);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulate/engine.h"
+#include "simulate/network.h"
 #include "simulate/plain_run.h"
 
 namespace bitsweep::exporting {
@@ -21,9 +22,9 @@ std::size_t count(const Tensor& tensor, bool (*is)(float)) {
 }
 
 // Large weights stay where they lie.
-std::vector<Tensor> values(const simulate::Engine& engine, const Feed& sample,
+std::vector<Tensor> values(const simulate::Network& network, const Feed& sample,
                            const std::vector<TensorId>& tensors, bool quantized) {
-  return simulate::PlainRun(engine,
+  return simulate::PlainRun(network,
                             {.quantized = quantized, .rounds_as_file = false, .outputs = tensors})
       .run(sample);
 }
@@ -34,19 +35,19 @@ bool is_zero(float x) { return x == 0.0F; }
 }  // namespace
 
 std::string first_nan(const Simulation& simulation, const Feed& sample) {
-  const simulate::Engine& engine = simulation.engine();
-  const graph::Graph& graph = engine.graph();
+  const simulate::Network& network = simulation.engine().network();
+  const graph::Graph& graph = network.graph();
   std::vector<TensorId> tensors;
   std::map<TensorId, std::size_t> place;
-  for (const int n : engine.order().nodes()) {
+  for (const int n : network.order().nodes()) {
     for (const TensorId t : graph.node(n).outputs) {
       if (t == graph::kAbsent || !is_quantizable_type(graph.tensor(t).type)) continue;
       place.emplace(t, tensors.size());
       tensors.push_back(t);
     }
   }
-  const std::vector<Tensor> wanted = values(engine, sample, tensors, false);
-  const std::vector<Tensor> got = values(engine, sample, tensors, true);
+  const std::vector<Tensor> wanted = values(network, sample, tensors, false);
+  const std::vector<Tensor> got = values(network, sample, tensors, true);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (count(got[i], is_nan) == 0 || count(wanted[i], is_nan) > 0) continue;
     const graph::Node& node = graph.node(graph.tensor(tensors[i]).producer);

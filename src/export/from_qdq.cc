@@ -13,7 +13,6 @@
 #include "export/load_entries.h"
 #include "export/untie_quantizers.h"
 #include "graph/qdq_strip.h"
-#include "simulate/engine.h"
 
 namespace bitsweep {
 namespace {

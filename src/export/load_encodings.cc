@@ -17,6 +17,7 @@
 #include "export/read_entries.h"
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -74,11 +75,11 @@ class Loader {
   Loader(Simulation& simulation, EncodingsDocument document, std::string source,
          const LoadEncodingsOptions& options)
       : simulation_(simulation),
-        engine_(simulation.engine()),
+        network_(simulation.engine().network()),
         options_(options),
         file_(std::move(source)),
         document_(std::move(document)) {
-    const auto& sites = engine_.placement().sites;
+    const auto& sites = network_.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s)
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
     for (const FileEntry& entry : document_.entries) by_name_.emplace(entry.name, &entry);
@@ -108,7 +109,7 @@ class Loader {
   }
 
   TensorId tensor_of(const FileEntry& entry) const {
-    const graph::Graph& graph = engine_.graph();
+    const graph::Graph& graph = network_.graph();
     const TensorId id = graph.find(entry.name);
     if (id != graph::kAbsent) return id;
     std::vector<std::string> names;
@@ -122,7 +123,7 @@ class Loader {
   // The tensor whose quantizer decides the grid of `t`: `t` itself, or one upstream behind data
   // movement.
   TensorId source_of(TensorId t) const {
-    const graph::Graph& graph = engine_.graph();
+    const graph::Graph& graph = network_.graph();
     for (;;) {
       const int producer = graph.tensor(t).producer;
       if (producer < 0 || !graph::passes_values_through(graph, graph.node(producer))) return t;
@@ -136,12 +137,12 @@ class Loader {
 
   bool repeats_source(const FileEntry& entry, TensorId id) const {
     for (TensorId t = id; t != graph::kAbsent;) {
-      const int producer = engine_.graph().tensor(t).producer;
+      const int producer = network_.graph().tensor(t).producer;
       if (producer < 0) return false;
-      const graph::Node& node = engine_.graph().node(producer);
-      if (!graph::passes_values_through(engine_.graph(), node)) return false;
+      const graph::Node& node = network_.graph().node(producer);
+      if (!graph::passes_values_through(network_.graph(), node)) return false;
       t = node.inputs.front();
-      const auto it = by_name_.find(engine_.graph().tensor(t).name);
+      const auto it = by_name_.find(network_.graph().tensor(t).name);
       if (it != by_name_.end()) return same_grid(*it->second, entry);
     }
     return false;
@@ -149,7 +150,7 @@ class Loader {
 
   void plan(const FileEntry& entry) {
     TensorId id = tensor_of(entry);
-    if (!is_quantizable_type(engine_.graph().tensor(id).type)) {
+    if (!is_quantizable_type(network_.graph().tensor(id).type)) {
       fail(entry.name, "whose elements are no floats", "remove the entry");
     }
     const bool parameter = parameters_.count(entry.name) > 0;
@@ -166,8 +167,8 @@ class Loader {
     }
     Change change;
     change.entry = &entry;
-    change.quantizer = engine_.quantizer(site->second);
-    change.tensor = engine_.graph().tensor(id).name;
+    change.quantizer = network_.quantizer(site->second);
+    change.tensor = network_.graph().tensor(id).name;
     change.stays_off = bias;
     if (entry.format.needs_encoding())
       change.encoding = exporting::fit_entry(entry, *change.quantizer);
@@ -278,7 +279,7 @@ class Loader {
   }
 
   Simulation& simulation_;
-  const simulate::Engine& engine_;
+  const simulate::Network& network_;
   LoadEncodingsOptions options_;
   std::string file_;
   EncodingsDocument document_;

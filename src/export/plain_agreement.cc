@@ -13,6 +13,7 @@
 #include "graph/subgraph.h"
 #include "quant/grid_layout.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 #include "simulate/plain_run.h"
 #include "simulate/session.h"
 
@@ -76,8 +77,8 @@ class Bisection {
   Bisection(const Simulation& simulation, const graph::Graph& exported, const StoredBiases& biases,
             const Feed& sample, double max_steps)
       : simulation_(simulation),
-        engine_(simulation.engine()),
-        graph_(engine_.graph()),
+        network_(simulation.engine().network()),
+        graph_(network_.graph()),
         exported_(exported),
         biases_(biases),
         sample_(sample),
@@ -87,7 +88,7 @@ class Bisection {
 
   std::optional<Disagreement> run() {
     int agrees = -1;  // the model inputs in front of their quantizers
-    int differs = engine_.order().size();
+    int differs = network_.order().size();
     std::optional<Disagreement> found = at_cut(differs);
     if (!found) return {};
     while (differs - agrees > 1) {
@@ -101,7 +102,7 @@ class Bisection {
     }
     if (differs > 0) {
       if (auto constant =
-              constant_of(engine_.order().nodes()[static_cast<std::size_t>(differs) - 1]))
+              constant_of(network_.order().nodes()[static_cast<std::size_t>(differs) - 1]))
         return constant;
     }
     return found;
@@ -146,7 +147,7 @@ class Bisection {
   std::optional<Disagreement> at_cut(int position) const {
     std::vector<TensorId> wanted;
     std::vector<TensorId> counterparts;
-    for (const TensorId t : engine_.order().live(position)) {
+    for (const TensorId t : network_.order().live(position)) {
       const TensorId other = exported_id(t);
       if (!is_quantizable_type(graph_.tensor(t).type) || other == graph::kAbsent ||
           std::find(counterparts.begin(), counterparts.end(), other) != counterparts.end())
@@ -156,10 +157,10 @@ class Bisection {
     }
     if (wanted.empty()) return {};
     const std::vector<Tensor> mine =
-        simulate::PlainRun(engine_, {.constants = biases_.by_tensor,
-                                     .constant_inputs = biases_.by_input,
-                                     .opset = exported_.model().opset(),
-                                     .outputs = wanted})
+        simulate::PlainRun(network_, {.constants = biases_.by_tensor,
+                                      .constant_inputs = biases_.by_input,
+                                      .opset = exported_.model().opset(),
+                                      .outputs = wanted})
             .run(sample_);
     const std::vector<Tensor> theirs = exported_values(counterparts);
     std::optional<Disagreement> worst;
@@ -259,7 +260,7 @@ class Bisection {
   }
 
   const Simulation& simulation_;
-  const simulate::Engine& engine_;
+  const simulate::Network& network_;
   const graph::Graph& graph_;
   const graph::Graph& exported_;
   const StoredBiases& biases_;
@@ -271,7 +272,7 @@ class Bisection {
 }  // namespace
 
 StoredBiases stored_biases(const Simulation& simulation, const graph::Graph& exported) {
-  const graph::Graph& graph = simulation.engine().graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   const BiasEntries entries = bias_entries(simulation, false);
   const auto stored = [&](const std::string& name) {
     const TensorId t = exported.find(name);

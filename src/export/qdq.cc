@@ -14,6 +14,7 @@
 #include "graph/qdq_rewrite.h"
 #include "quant/fake_quant_plan.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -82,7 +83,7 @@ void place_static(const Simulation& simulation, const FileEntry& entry, const Te
 // and back. Nothing where the tensor has that type anyway.
 std::optional<graph::QdqSite> cast_site(const Simulation& simulation, const FileEntry& entry,
                                         bool half_casts) {
-  const graph::Graph& graph = simulation.engine().graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   const TensorId id = graph.find(entry.name);
   const graph::TensorInfo& info = graph.tensor(id);
   graph::QdqSite site;
@@ -140,9 +141,9 @@ std::vector<ProfileNote> choose_two_bit_types(const graph::Graph& graph, bool wa
 }
 
 std::vector<exporting::WeightUse> weight_uses(const Simulation& simulation) {
-  const graph::Graph& graph = simulation.engine().graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   std::vector<exporting::WeightUse> uses;
-  for (const graph::Operator& op : simulation.engine().placement().operators) {
+  for (const graph::Operator& op : simulation.engine().network().placement().operators) {
     for (const auto& [tensor, kind] : op.parameters) {
       if (kind != "weight" && kind != "weight_r") continue;
       uses.push_back({graph.tensor(tensor).name, op.type,
@@ -157,7 +158,7 @@ std::vector<ProfileNote> fit_to_target(const Simulation& simulation, const QdqOp
   std::vector<ProfileNote> notes =
       exporting::apply_profile(options.profile, entries, weight_uses(simulation));
   const std::vector<ProfileNote> storage =
-      choose_two_bit_types(simulation.engine().graph(), options.two_bit_types, entries);
+      choose_two_bit_types(simulation.engine().network().graph(), options.two_bit_types, entries);
   notes.insert(notes.end(), storage.begin(), storage.end());
   return notes;
 }
@@ -170,7 +171,7 @@ std::vector<ProfileNote> profile_notes(const Simulation& simulation, const QdqOp
 }
 
 Model to_onnx_qdq(const Simulation& simulation, const QdqOptions& options) {
-  const graph::Graph& graph = simulation.engine().graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   std::vector<FileEntry> entries = all_entries(simulation, options);
   for (const ProfileNote& note : fit_to_target(simulation, options, entries)) {
     if (!note.refused) continue;

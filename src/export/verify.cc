@@ -18,6 +18,7 @@
 #include "graph/inlined_functions.h"
 #include "graph/onnx_checks.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -116,7 +117,7 @@ class Verifier {
 
   void note_functions() {
     const std::vector<std::string>& functions =
-        graph::inlined_functions(simulation_.engine().graph());
+        graph::inlined_functions(simulation_.engine().network().graph());
     if (functions.empty()) return;
     result_.notes.push_back(fmt::format(
         "nodes of the model's own functions stand in place of their calls, so that each "
@@ -242,11 +243,11 @@ class Verifier {
 
   // A format without a scale is a pair of Casts in a file, which an export may leave out.
   void note_missing_casts() {
-    const simulate::Engine& engine = simulation_.engine();
-    for (const int s : engine.enabled_state()) {
+    const simulate::Network& network = simulation_.engine().network();
+    for (const int s : network.enabled_state()) {
       const graph::TensorInfo& info =
-          engine.graph().tensor(engine.placement().sites[static_cast<std::size_t>(s)].tensor);
-      const Format& format = engine.quantizer(s)->format();
+          network.graph().tensor(network.placement().sites[static_cast<std::size_t>(s)].tensor);
+      const Format& format = network.quantizer(s)->format();
       const TensorId t = exported_.find(info.name);
       if (info.is_static || format.needs_encoding() || t == graph::kAbsent || has_cast(t)) continue;
       result_.notes.push_back(fmt::format(
@@ -271,7 +272,7 @@ class Verifier {
   // another way. So the conversion is checked by itself, without quantizers that would amplify
   // that.
   void check_conversion() {
-    const std::vector<TensorId>& outputs = simulation_.engine().graph().outputs();
+    const std::vector<TensorId>& outputs = simulation_.engine().network().graph().outputs();
     const std::vector<Tensor> before = runs_.float_outputs(0, first_);
     const std::vector<Tensor> after = runs_.float_outputs(qdq_.opset(), first_);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -279,10 +280,10 @@ class Verifier {
       AgreementSums sums;
       sums.add(before[o], after[o], 0.0);
       if (sums.max_steps() <= kConversionSteps) continue;
-      result_.problems.push_back(
-          fmt::format("raising opset {} to {} changes the float output \"{}\" by {:.3g}",
-                      simulation_.model().opset(), qdq_.opset(),
-                      simulation_.engine().graph().tensor(outputs[o]).name, sums.max_difference()));
+      result_.problems.push_back(fmt::format(
+          "raising opset {} to {} changes the float output \"{}\" by {:.3g}",
+          simulation_.model().opset(), qdq_.opset(),
+          simulation_.engine().network().graph().tensor(outputs[o]).name, sums.max_difference()));
     }
   }
 

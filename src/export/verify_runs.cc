@@ -9,6 +9,7 @@
 #include "bitsweep/error.h"
 #include "graph/mapped_file.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::exporting {
 namespace {
@@ -45,7 +46,7 @@ VerifyRuns::VerifyRuns(Simulation& simulation, std::filesystem::path qdq_file,
       exported_(exported),
       biases_(biases),
       options_(options),
-      large_(simulate::has_large_weights(simulation.engine())) {}
+      large_(simulate::has_large_weights(simulation.engine().network())) {}
 
 VerifyRuns::Runner VerifyRuns::file(const std::filesystem::path& path,
                                     OptimizationLevel level) const {
@@ -90,8 +91,8 @@ std::vector<Feed> VerifyRuns::next_feeds(SampleSource& samples) const {
 }
 
 VerifyRuns::Runner VerifyRuns::simulated(simulate::PlainRunOptions options) const {
-  options.outputs = simulation_.engine().graph().outputs();
-  const auto run = std::make_shared<const PlainRun>(simulation_.engine(), options);
+  options.outputs = simulation_.engine().network().graph().outputs();
+  const auto run = std::make_shared<const PlainRun>(simulation_.engine().network(), options);
   return [run](const Feed& feed) { return run->run(feed); };
 }
 
@@ -124,7 +125,7 @@ std::vector<std::vector<Tensor>> VerifyRuns::outputs_of(Run run, const std::vect
   for (const Feed& feed : feeds) outputs.push_back(runner(feed));
   if (large_) {
     runner = nullptr;
-    give_back_weights(simulation_.engine().graph());
+    give_back_weights(simulation_.engine().network().graph());
     give_back_weights(exported_);
   }
   return outputs;

@@ -8,39 +8,37 @@
 
 #include "bitsweep/error.h"
 #include "graph/mapped_file.h"
-#include "simulate/engine.h"
 #include "simulate/feed_check.h"
 #include "simulate/weight_scale_adjustment.h"
 
 namespace bitsweep::simulate {
 
-CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine), divisors_(engine) {
-  const auto& sites = engine.placement().sites;
+CalibrationRun::CalibrationRun(Network& network, Shapes& shapes, Observation& observation)
+    : network_(network), shapes_(shapes), observation_(observation), divisors_(network) {
   std::set<Quantizer*> seen;
-  for (const int s : engine.enabled_state()) {
-    engine.clear_note(s);  // of an earlier calibration
-    const std::shared_ptr<Quantizer>& q = engine.quantizer(s);
+  for (const int s : network.enabled_state()) {
+    network.clear_note(s);  // of an earlier calibration
+    const std::shared_ptr<Quantizer>& q = network.quantizer(s);
     if (!seen.insert(q.get()).second) continue;
     before_.emplace_back(q, q->snapshot());
     q->reset_statistics();
   }
   // Constants need no run: a parameter is ready at once, a constant operand adds its values to the
   // statistics (some with every run).
-  for (const int s : engine.enabled_state()) {
-    const graph::Site& site = sites[static_cast<std::size_t>(s)];
-    Quantizer& q = *engine.quantizer(s);
-    if (!engine.graph().tensor(site.tensor).is_static || !q.format().needs_encoding() ||
-        q.frozen() || engine.observed_in_every_run(s))
+  for (const int s : network.enabled_state()) {
+    const graph::Site& site = network.site(s);
+    Quantizer& q = *network.quantizer(s);
+    if (!network.is_static(s) || !q.format().needs_encoding() || q.frozen() ||
+        observation.observed_in_every_run(s))
       continue;
-    const Tensor value = engine.graph().static_value(site.tensor);
+    const Tensor value = network.graph().static_value(site.tensor);
     q.observe(value);
     graph::give_back_pages(value);
   }
-  for (const int s : engine.enabled_state()) {
-    const graph::Site& site = sites[static_cast<std::size_t>(s)];
-    Quantizer& q = *engine.quantizer(s);
-    const bool parameter =
-        site.role == graph::TensorRole::kParameter && engine.graph().tensor(site.tensor).is_static;
+  for (const int s : network.enabled_state()) {
+    const graph::Site& site = network.site(s);
+    Quantizer& q = *network.quantizer(s);
+    const bool parameter = site.role == graph::TensorRole::kParameter && network.is_static(s);
     if (!parameter || !q.format().needs_encoding() || q.frozen()) continue;
     // As in the reference: activations are observed behind blocks that LPBQ has not rounded yet.
     if (q.lpbq()) {
@@ -52,14 +50,14 @@ CalibrationRun::CalibrationRun(Engine& engine) : engine_(engine), divisors_(engi
 }
 
 std::vector<Tensor> CalibrationRun::observe(const Feed& feed) {
-  engine_.keep_for_shapes(feed);
+  shapes_.keep_sample(feed);
   ++num_samples_;
-  return engine_.observe(feed, &divisors_);
+  return observation_.observe(feed, &divisors_);
 }
 
 void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
                                  const std::function<bool(std::int64_t)>& on_sample) {
-  ObserverOrder order(engine_.observed_sites());
+  ObserverOrder order(observation_.observed_sites());
   std::mutex mutex;  // guards what follows, and the source
   std::int64_t num_read = 0;
   std::int64_t num_done = 0;
@@ -68,15 +66,15 @@ void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
   const auto take = [&](Feed* feed) -> std::optional<std::int64_t> {
     const std::lock_guard lock(mutex);
     if (stopped || failure != nullptr || !samples.next(feed)) return std::nullopt;
-    check_feed(engine_.graph().model(), *feed);
-    engine_.keep_for_shapes(*feed);
+    check_feed(network_.graph().model(), *feed);
+    shapes_.keep_sample(*feed);
     return num_read++;
   };
   const auto work = [&] {
     try {
       Feed feed;
       while (const std::optional<std::int64_t> sample = take(&feed)) {
-        engine_.observe(feed, &divisors_, &order, *sample);
+        observation_.observe(feed, &divisors_, &order, *sample);
         order.finish(*sample);
         const std::lock_guard lock(mutex);
         ++num_done;
@@ -99,30 +97,29 @@ void CalibrationRun::observe_all(SampleSource& samples, int num_threads,
 }
 
 void CalibrationRun::finish() {
-  const auto& sites = engine_.placement().sites;
   for (const auto& [quantizer, lpbq] : lpbq_) quantizer->set_lpbq(lpbq);
-  for (const int s : engine_.enabled_state()) {
-    Quantizer& q = *engine_.quantizer(s);
+  for (const int s : network_.enabled_state()) {
+    Quantizer& q = *network_.quantizer(s);
     if (q.format().needs_encoding() && !q.frozen() && q.has_statistics()) q.compute_encoding();
   }
   // Infinities with nothing but zeros beside them have statistics and yet no encoding.
-  for (const int s : engine_.enabled_state()) {
-    const Quantizer& q = *engine_.quantizer(s);
+  for (const int s : network_.enabled_state()) {
+    const Quantizer& q = *network_.quantizer(s);
     if (q.initialized() || !q.has_statistics()) continue;
-    for (const int tied : engine_.sites_of({&q})) {
+    for (const int tied : network_.sites_of({&q})) {
       leave_in_float(tied,
                      "holds nothing but zeros and infinities (a mask), which no grid can hold");
     }
   }
-  for (const int s : engine_.enabled_state()) {
-    const Quantizer& q = *engine_.quantizer(s);
-    const graph::Site& site = sites[static_cast<std::size_t>(s)];
-    if (q.initialized() || !engine_.change_of({s})) continue;
+  for (const int s : network_.enabled_state()) {
+    const Quantizer& q = *network_.quantizer(s);
+    const graph::Site& site = network_.site(s);
+    if (q.initialized() || !change_of(network_, {s})) continue;
     if (num_samples_ > 0 && !q.has_statistics() && q.num_non_finite() == 0) {
       leave_in_float(s, "was empty in every calibration sample");
       continue;
     }
-    const std::string name = engine_.graph().tensor(site.tensor).name;
+    const std::string name = network_.graph().tensor(site.tensor).name;
     if (num_samples_ == 0) {
       throw Error(ErrorCode::kNotReady, "calibrate",
                   "no sample was run, so \"" + name + "\" has no range",
@@ -137,28 +134,28 @@ void CalibrationRun::finish() {
                 "check the input preprocessing, or disable its quantizer");
   }
   note_zeros();
-  adjust_weight_scales(engine_);
-  divisors_.note(engine_);
-  engine_.end_observation();
+  adjust_weight_scales(network_);
+  divisors_.note(network_);
+  observation_.end();
 }
 
 // Such a tensor costs nothing to quantize, and yet its grid fits no other value: samples that do
 // not reach it, or a dead channel.
 void CalibrationRun::note_zeros() {
-  for (const int s : engine_.enabled_state()) {
-    if (engine_.quantizer(s)->observed_only_zeros())
-      engine_.set_note(s, engine_.reason(s) + "; only zeros were observed");
+  for (const int s : network_.enabled_state()) {
+    if (network_.quantizer(s)->observed_only_zeros())
+      network_.set_note(s, network_.reason(s) + "; only zeros were observed");
   }
 }
 
 void CalibrationRun::leave_in_float(int site, const std::string& why) {
-  engine_.quantizer(site)->set_enabled(false);
-  engine_.set_note(site, why + ": left in float");
+  network_.quantizer(site)->set_enabled(false);
+  network_.set_note(site, why + ": left in float");
 }
 
 void CalibrationRun::abort() {
   for (const auto& [quantizer, snapshot] : before_) quantizer->restore(*snapshot);
-  engine_.end_observation();
+  observation_.end();
 }
 
 std::vector<std::pair<std::string, std::int64_t>> CalibrationRun::non_finite_counts() const {

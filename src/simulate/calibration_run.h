@@ -11,17 +11,17 @@
 #include "bitsweep/sample_source.h"
 #include "bitsweep/tensor.h"
 #include "simulate/divisor_watch.h"
+#include "simulate/observation.h"
+#include "simulate/shapes.h"
 
 namespace bitsweep::simulate {
-
-class Engine;
 
 /// One calibration: parameters first from their values, then activations observed sample by sample
 /// behind quantized parameters. Until finish(), abort() puts every quantizer back. Source: spec of
 /// the reference, quantizers section 6.
 class CalibrationRun {
  public:
-  explicit CalibrationRun(Engine& engine);
+  CalibrationRun(Network& network, Shapes& shapes, Observation& observation);
 
   std::vector<Tensor> observe(const Feed& feed);
   /// Observes all samples on several threads, with the statistics of one after the other.
@@ -42,7 +42,9 @@ class CalibrationRun {
   void note_zeros();
   void leave_in_float(int site, const std::string& why);
 
-  Engine& engine_;
+  Network& network_;
+  Shapes& shapes_;
+  Observation& observation_;
   std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
       before_;
   std::vector<std::pair<Quantizer*, Lpbq>> lpbq_;  // put back when activations have been observed

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/cuts.h"
+#include "simulate/suffix.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -38,8 +39,10 @@ struct Candidate {
 
 class Planner {
  public:
-  Planner(const Engine& engine, const std::vector<State>& states, const CutPlanOptions& options)
-      : engine_(engine),
+  Planner(const Network& network, const Shapes& shapes, const std::vector<State>& states,
+          const CutPlanOptions& options)
+      : network_(network),
+        shapes_(shapes),
         options_(options),
         samples_(
             static_cast<double>(std::clamp<std::int64_t>(options.num_samples, 1, kSamplesOfPlan))) {
@@ -51,20 +54,20 @@ class Planner {
   CutPlan solve() {
     const std::int64_t limit = options_.memory_bytes;
     CutPlan plan = best_with_partial_suffixes();
-    if (limit == 0 || session_bytes(plan.engine) <= static_cast<double>(limit)) return plan;
+    if (limit == 0 || session_bytes(plan.evaluation) <= static_cast<double>(limit)) return plan;
     std::int64_t block = std::clamp<std::int64_t>(options_.num_samples, 1, kLargestBlock);
     for (;; block /= 2) {
       samples_ = static_cast<double>(block);
       plan = best_with_partial_suffixes();
-      if (block == 1 || 2 * block * boundary_bytes(plan.engine.cuts) <= limit) break;
+      if (block == 1 || 2 * block * boundary_bytes(plan.evaluation.cuts) <= limit) break;
     }
-    plan.engine.open_samples = static_cast<std::size_t>(block);
+    plan.evaluation.open_samples = static_cast<std::size_t>(block);
     // Two of the largest fit always: a span and the suffix behind it, used in turn.
-    plan.engine.session_bytes = static_cast<std::size_t>(
-        std::max({limit / 2, limit - block * boundary_bytes(plan.engine.cuts),
+    plan.evaluation.session_bytes = static_cast<std::size_t>(
+        std::max({limit / 2, limit - block * boundary_bytes(plan.evaluation.cuts),
                   static_cast<std::int64_t>(2.0 * weights_behind(0))}));
     // Packed weights are held once, and as long as the engine.
-    plan.engine.pack_weights = 2.0 * shareable_bytes_ <= static_cast<double>(limit);
+    plan.evaluation.pack_weights = 2.0 * shareable_bytes_ <= static_cast<double>(limit);
     return plan;
   }
 
@@ -80,35 +83,28 @@ class Planner {
   void add_partial_suffixes(CutPlan* plan) const {
     std::map<std::pair<int, std::vector<graph::TensorId>>, double> num_states;
     for (std::size_t i = 0; i < states_.size(); ++i) {
-      const Cuts& cuts = plan->engine.cuts;
-      const int position = around(cuts, changes_[i]).second;
+      const Cuts& cuts = plan->evaluation.cuts;
+      const int position = span_of(changes_[i], cuts).end;
       const auto to = std::lower_bound(cuts.begin(), cuts.end(), position);
       if (to == cuts.end()) continue;
-      std::vector<graph::TensorId> sources;
-      for (const int s : states_[i]) {
-        sources.push_back(engine_.placement().sites[static_cast<std::size_t>(s)].tensor);
-      }
-      const std::vector<char> affected = engine_.order().affected_by(sources);
-      std::vector<graph::TensorId> changed = engine_.order().live(position);
-      std::erase_if(changed,
-                    [&](graph::TensorId t) { return affected[static_cast<std::size_t>(t)] == 0; });
+      std::vector<graph::TensorId> changed = changed_at(network_, states_[i], position);
       if (!changed.empty()) num_states[{static_cast<int>(to - cuts.begin()), changed}] += 1.0;
     }
     const double creation = kSessionCreation / samples_;
     for (const auto& [key, count] : num_states) {
-      const int position = plan->engine.cuts[static_cast<std::size_t>(key.first)];
-      const double whole = engine_.cost(position, engine_.order().size());
-      const double part = engine_.make_suffix(position, key.second).cost;
+      const int position = plan->evaluation.cuts[static_cast<std::size_t>(key.first)];
+      const double whole = shapes_.cost(position, network_.order().size());
+      const double part = make_suffix(network_, shapes_, position, key.second).cost;
       // Its own reference and session against what each state saves.
       if (count * (whole - part) <= part * (references() + creation)) continue;
       plan->cost_per_sample += part - count * (whole - part);
-      plan->engine.partial_suffixes.push_back(key);
+      plan->evaluation.partial_suffixes.push_back(key);
     }
   }
 
   void collect_states(const std::vector<State>& states) {
     for (const State& state : states) {
-      const std::optional<Change> change = engine_.change_of(state);
+      const std::optional<Change> change = change_of(network_, state);
       if (!change) continue;
       states_.push_back(state);
       changes_.push_back(*change);
@@ -121,16 +117,16 @@ class Planner {
   }
 
   void collect_candidates() {
-    const NodeOrder& order = engine_.order();
+    const NodeOrder& order = network_.order();
     std::vector<double> weight_bytes(static_cast<std::size_t>(order.size()) + 1, 0.0);
-    for (graph::TensorId t = 0; t < static_cast<graph::TensorId>(engine_.graph().tensors().size());
+    for (graph::TensorId t = 0; t < static_cast<graph::TensorId>(network_.graph().tensors().size());
          ++t) {
-      const graph::TensorInfo& info = engine_.graph().tensor(t);
+      const graph::TensorInfo& info = network_.graph().tensor(t);
       if (!info.is_static || order.last_read(t) < 0 || !info.shape) continue;
       const double bytes = static_cast<double>(num_elements(*info.shape)) *
                            static_cast<double>(data_type_size(info.type));
       // A weight is in every suffix that starts at or before its last reader, unless they share it.
-      if (graph::is_shareable(engine_.graph(), t)) {
+      if (graph::is_shareable(network_.graph(), t)) {
         shareable_bytes_ += bytes;
       } else {
         weight_bytes[static_cast<std::size_t>(order.last_read(t))] += bytes;
@@ -142,10 +138,10 @@ class Planner {
                                                    weight_bytes[static_cast<std::size_t>(p)];
     }
     const auto add = [&](int position) {
-      candidates_.push_back({position, engine_.cost(0, position)});
+      candidates_.push_back({position, shapes_.cost(0, position)});
     };
     add(0);
-    for (const graph::CutCandidate& cut : graph::cut_candidates(engine_.graph())) {
+    for (const graph::CutCandidate& cut : graph::cut_candidates(network_.graph())) {
       if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live) &&
           options_.refused.count(cut.position) == 0)
         add(cut.position);
@@ -181,7 +177,7 @@ class Planner {
   // Sequences, maps and strings cannot be handed from one session to the next.
   bool can_be_kept(const std::vector<graph::TensorId>& tensors) const {
     return std::none_of(tensors.begin(), tensors.end(), [&](graph::TensorId t) {
-      const DataType type = engine_.graph().tensor(t).type;
+      const DataType type = network_.graph().tensor(t).type;
       return type == DataType::kUndefined || type == DataType::kString;
     });
   }
@@ -210,7 +206,7 @@ class Planner {
     const double made = unread_[j].back() - unread_[i].back();
     cost += taken * (1.0 - from.before + kBoundary);
     cost += spanned * (1.0 - span * from.before + (span - 1.0) * to.before);
-    if (to.position == engine_.order().size()) return cost;
+    if (to.position == network_.order().size()) return cost;
     cost += kBoundary * (ends + spanned + 1.0);
     if (ends + made > 0) cost += (1.0 - to.before) * (references() + creation);
     return cost;
@@ -230,29 +226,24 @@ class Planner {
         }
       }
     }
-    CutPlan plan{.engine = {.threads_per_run = options_.threads_per_run}};
+    CutPlan plan{.evaluation = {.threads_per_run = options_.threads_per_run}};
     for (std::size_t j = previous[n - 1]; j > 0; j = previous[j])
-      plan.engine.cuts.push_back(candidates_[j].position);
-    std::reverse(plan.engine.cuts.begin(), plan.engine.cuts.end());
+      plan.evaluation.cuts.push_back(candidates_[j].position);
+    std::reverse(plan.evaluation.cuts.begin(), plan.evaluation.cuts.end());
     // Without the making of sessions.
     plan.cost_per_sample = 1.0;
-    for (const int cut : plan.engine.cuts)
-      plan.cost_per_sample += references() * (1.0 - engine_.cost(0, cut));
+    for (const int cut : plan.evaluation.cuts)
+      plan.cost_per_sample += references() * (1.0 - shapes_.cost(0, cut));
     for (const Change& change : changes_) {
-      const auto [a, b] = around(plan.engine.cuts, change);
+      const auto [a, b] = span_of(change, plan.evaluation.cuts);
       plan.cost_per_sample +=
-          engine_.cost(a, engine_.order().size()) + (kSpanOverhead - 1.0) * engine_.cost(a, b);
+          shapes_.cost(a, network_.order().size()) + (kSpanOverhead - 1.0) * shapes_.cost(a, b);
     }
     return plan;
   }
 
-  // The span: empty where a cut takes what is changed.
-  std::pair<int, int> around(const Cuts& cuts, const Change& change) const {
-    if (const std::optional<int> cut = change.taken_at(cuts)) return {*cut, *cut};
-    const auto from = std::upper_bound(cuts.begin(), cuts.end(), change.first);
-    const auto to = std::upper_bound(cuts.begin(), cuts.end(), change.last);
-    return {from == cuts.begin() ? 0 : *(from - 1),
-            to == cuts.end() ? engine_.order().size() : *to};
+  Span span_of(const Change& change, const Cuts& cuts) const {
+    return simulate::span_of(change, cuts, network_.order().size());
   }
 
   double weights_behind(int position) const {
@@ -260,14 +251,14 @@ class Planner {
   }
 
   // Of all sessions: the float pass, the suffixes, and a span for each state.
-  double session_bytes(const EnginePlan& plan) const {
+  double session_bytes(const EvaluationPlan& plan) const {
     constexpr double kSession = 1 << 20;  // without weights
     double bytes = shareable_bytes_ + weights_behind(0) + kSession;
     for (const int cut : plan.cuts) bytes += weights_behind(cut) + kSession;
     for (const auto& [cut, changed] : plan.partial_suffixes)
       bytes += weights_behind(plan.cuts[static_cast<std::size_t>(cut)]) + kSession;
     for (const Change& change : changes_) {
-      const auto [a, b] = around(plan.cuts, change);
+      const auto [a, b] = span_of(change, plan.cuts);
       if (a < b) bytes += weights_behind(a) - weights_behind(b) + kSession;
     }
     return bytes;
@@ -277,12 +268,12 @@ class Planner {
   std::int64_t boundary_bytes(const Cuts& cuts) const {
     std::set<graph::TensorId> kept;
     for (const int cut : cuts) {
-      const auto& live = engine_.order().live(cut);
+      const auto& live = network_.order().live(cut);
       kept.insert(live.begin(), live.end());
     }
     std::int64_t bytes = 0;
     for (const graph::TensorId t : kept) {
-      const graph::TensorInfo& tensor = engine_.graph().tensor(t);
+      const graph::TensorInfo& tensor = network_.graph().tensor(t);
       if (tensor.shape)
         bytes +=
             num_elements(*tensor.shape) * static_cast<std::int64_t>(data_type_size(tensor.type));
@@ -290,7 +281,8 @@ class Planner {
     return bytes;
   }
 
-  const Engine& engine_;
+  const Network& network_;
+  const Shapes& shapes_;
   CutPlanOptions options_;
   std::vector<State> states_;    // those that change something
   std::vector<Change> changes_;  // of states_
@@ -308,9 +300,9 @@ class Planner {
 
 }  // namespace
 
-CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states,
+CutPlan plan_cuts(const Network& network, const Shapes& shapes, const std::vector<State>& states,
                   const CutPlanOptions& options) {
-  return Planner(engine, states, options).solve();
+  return Planner(network, shapes, states, options).solve();
 }
 
 }  // namespace bitsweep::simulate

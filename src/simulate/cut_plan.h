@@ -4,7 +4,8 @@
 #include <set>
 #include <vector>
 
-#include "simulate/engine.h"
+#include "simulate/evaluation_plan.h"
+#include "simulate/shapes.h"
 
 namespace bitsweep::simulate {
 
@@ -19,7 +20,7 @@ struct CutPlanOptions {
 
 /// How a set of states will be run, and what that is expected to cost.
 struct CutPlan {
-  EnginePlan engine;
+  EvaluationPlan evaluation;
   double cost_per_sample = 0.0;  ///< for all states, in float passes
 };
 
@@ -36,7 +37,7 @@ struct CutPlan {
 /// that few sessions are held; they are made anew for the next block, and their creation is spread
 /// over this one only. Where several states leave the same few tensors changed at a cut and these
 /// reach only part of what lies behind, the part gets a suffix of its own.
-CutPlan plan_cuts(const Engine& engine, const std::vector<State>& states,
+CutPlan plan_cuts(const Network& network, const Shapes& shapes, const std::vector<State>& states,
                   const CutPlanOptions& options);
 
 }  // namespace bitsweep::simulate

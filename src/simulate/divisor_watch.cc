@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -30,16 +30,16 @@ int divider(const graph::Graph& graph, graph::TensorId tensor) {
   return -1;
 }
 
-graph::TensorId tensor_of(const Engine& engine, int site) {
-  return engine.placement().sites[static_cast<std::size_t>(site)].tensor;
+graph::TensorId tensor_of(const Network& network, int site) {
+  return network.placement().sites[static_cast<std::size_t>(site)].tensor;
 }
 
 }  // namespace
 
-DivisorWatch::DivisorWatch(const Engine& engine) {
-  for (const auto& s : engine.enabled_state()) {
-    const graph::TensorId t = tensor_of(engine, s);
-    if (!engine.graph().tensor(t).is_static && divider(engine.graph(), t) >= 0)
+DivisorWatch::DivisorWatch(const Network& network) {
+  for (const auto& s : network.enabled_state()) {
+    const graph::TensorId t = tensor_of(network, s);
+    if (!network.graph().tensor(t).is_static && divider(network.graph(), t) >= 0)
       least_.emplace(s, kNothingSeen);
   }
 }
@@ -55,20 +55,21 @@ void DivisorWatch::see(int site, const Tensor& values) {
   kept = std::min(kept, least);
 }
 
-void DivisorWatch::note(Engine& engine) const {
+void DivisorWatch::note(Network& network) const {
   for (const auto& [site, least] : least_) {
-    const Quantizer& q = *engine.quantizer(site);
+    const Quantizer& q = *network.quantizer(site);
     // A zero that the float model divides by, too, is no fault of the grid.
     if (!q.enabled() || !q.encoding() || least == 0.0F || least == kNothingSeen) continue;
     float rounded = 0.0F;
     q.fake_quant(&least, &rounded, {1});
     if (rounded != 0.0F) continue;
-    const graph::Node& node = engine.graph().node(divider(engine.graph(), tensor_of(engine, site)));
-    engine.set_note(
+    const graph::Node& node =
+        network.graph().node(divider(network.graph(), tensor_of(network, site)));
+    network.set_note(
         site,
         fmt::format("{}; values down to {:.3g} become 0 on its grid (step {:.3g}) and \"{}\" "
                     "divides by it, so that NaN and infinite values appear: give it more bits",
-                    engine.reason(site), least, q.encoding()->cells.front().delta, node.name));
+                    network.reason(site), least, q.encoding()->cells.front().delta, node.name));
   }
 }
 

@@ -7,20 +7,20 @@
 
 namespace bitsweep::simulate {
 
-class Engine;
+class Network;
 
 /// Looks during a calibration at the tensors that something is divided by: where a grid rounds
 /// their smallest values to zero, the quantized model makes NaN and infinite values although the
 /// float model does not. The roots of norms written in single nodes are such tensors.
 class DivisorWatch {
  public:
-  explicit DivisorWatch(const Engine& engine);
+  explicit DivisorWatch(const Network& network);
 
   bool watches(int site) const { return least_.count(site) > 0; }
   /// One sample. Thread-safe.
   void see(int site, const Tensor& values);
   /// Adds to the reason of each site whose smallest value became zero.
-  void note(Engine& engine) const;
+  void note(Network& network) const;
 
  private:
   std::mutex mutex_;

@@ -14,26 +14,27 @@ constexpr int kMaxRounds = 5;
 // Work that exactness may cost, beside that of the unrestricted plan.
 constexpr double kPriceOfExactness = 1.2;
 
-/// Looks which suffixes of the engine's plan repeat the float pass of one sample.
+/// Looks which suffixes of the evaluator's plan repeat the float pass of one sample.
 class ExactnessCheck {
  public:
-  ExactnessCheck(Engine& engine, const Feed& feed, int num_threads)
-      : engine_(engine), feed_(feed), num_threads_(num_threads) {}
+  ExactnessCheck(Evaluator& evaluator, const Feed& feed, int num_threads)
+      : evaluator_(evaluator), feed_(feed), num_threads_(num_threads) {}
 
   /// Suffixes (indices) that differ. Those that repeated it under an earlier plan are believed to
   /// do so again.
   std::vector<int> inexact_suffixes() {
     std::vector<int> unknown;
-    for (int i = 0; i < engine_.num_suffixes(); ++i) {
+    for (int i = 0; i < evaluator_.split().num_suffixes(); ++i) {
       if (exact_.count(part(i)) == 0) unknown.push_back(i);
     }
     return differing(unknown);
   }
 
-  /// Looks at those that were believed, so that the engine knows of all what holds under its plan.
+  /// Looks at those that were believed, so that the evaluator knows of all what holds under its
+  /// plan.
   void confirm() {
     std::vector<int> all;
-    for (int i = 0; i < engine_.num_suffixes(); ++i) all.push_back(i);
+    for (int i = 0; i < evaluator_.split().num_suffixes(); ++i) all.push_back(i);
     differing(all);
   }
 
@@ -41,15 +42,16 @@ class ExactnessCheck {
   using Part = std::pair<int, std::vector<graph::TensorId>>;
 
   Part part(int suffix) const {
-    return {engine_.suffix(suffix).begin, engine_.suffix(suffix).changed};
+    const Suffix& looked_at = evaluator_.split().suffix(suffix);
+    return {looked_at.begin, looked_at.changed};
   }
 
   std::vector<int> differing(const std::vector<int>& suffixes) {
     if (suffixes.empty()) return {};
-    const std::shared_ptr<Sample> sample = engine_.open_sample(feed_);
+    const std::shared_ptr<Sample> sample = evaluator_.open_sample(feed_);
     std::vector<char> exact(suffixes.size(), 0);
     parallel_for(exact.size(), num_threads_, [&](std::size_t i) {
-      exact[i] = engine_.repeats_float_pass(*sample, suffixes[i]) ? 1 : 0;
+      exact[i] = evaluator_.repeats_float_pass(*sample, suffixes[i]) ? 1 : 0;
     });
     std::vector<int> different;
     for (std::size_t i = 0; i < exact.size(); ++i) {
@@ -62,64 +64,63 @@ class ExactnessCheck {
     return different;
   }
 
-  Engine& engine_;
+  Evaluator& evaluator_;
   const Feed& feed_;
   int num_threads_;
   std::set<Part> exact_;
 };
 
-CutPlan find_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
-                        const CutPlanOptions& options, int num_threads) {
-  ExactnessCheck check(engine, feed, num_threads);
+}  // namespace
+
+CutPlan ExactPlanner::find(const std::vector<State>& states, const Feed& feed,
+                           const CutPlanOptions& options, int num_threads) {
+  ExactnessCheck check(evaluator_, feed, num_threads);
   CutPlanOptions allowed = options;
-  CutPlan plan = plan_cuts(engine, states, allowed);
+  CutPlan plan = plan_cuts(network_, shapes_, states, allowed);
   const double most = kPriceOfExactness * plan.cost_per_sample;
   for (int round = 0;; ++round) {
-    engine.set_plan(plan.engine);
+    evaluator_.set_plan(plan.evaluation);
     const std::vector<int> inexact = check.inexact_suffixes();
     if (inexact.empty() || round == kMaxRounds) break;
-    const Cuts& cuts = plan.engine.cuts;
+    const Cuts& cuts = plan.evaluation.cuts;
     for (const int suffix : inexact) {
       // One that finishes only a part of the network goes with its cut.
       const auto i = static_cast<std::size_t>(suffix);
       const auto cut =
           i < cuts.size()
               ? i
-              : static_cast<std::size_t>(plan.engine.partial_suffixes[i - cuts.size()].first);
+              : static_cast<std::size_t>(plan.evaluation.partial_suffixes[i - cuts.size()].first);
       allowed.refused.insert(cuts[cut]);
     }
-    CutPlan next = plan_cuts(engine, states, allowed);
+    CutPlan next = plan_cuts(network_, shapes_, states, allowed);
     if (next.cost_per_sample > most) break;
     plan = std::move(next);
   }
   check.confirm();
-  plan.engine.repeated_bits = engine.repeated_bits();
+  plan.evaluation.repeated_bits = evaluator_.repeated_bits();
   return plan;
 }
 
-}  // namespace
-
-CutPlan set_exact_plan(Engine& engine, const std::vector<State>& states, const Feed& feed,
-                       const CutPlanOptions& options, int num_threads) {
+CutPlan ExactPlanner::set_plan(const std::vector<State>& states, const Feed& feed,
+                               const CutPlanOptions& options, int num_threads) {
   std::string sample = digest_of(feed);
-  std::shared_ptr<const FoundPlan>& found = engine.found_plan();
-  if (found != nullptr && found->states == states && found->options == options &&
-      found->sample == sample) {
-    engine.set_plan(found->plan.engine);
-    engine.count_again(found->num_runs, found->cost);
-    return found->plan;
+  if (found_ != nullptr && found_->states == states && found_->options == options &&
+      found_->sample == sample) {
+    evaluator_.set_plan(found_->plan.evaluation);
+    work_.add(found_->cost, found_->num_runs);
+    return found_->plan;
   }
-  const std::int64_t runs_before = engine.num_runs();
-  const double cost_before = engine.forward_equivalents();
-  CutPlan plan = find_exact_plan(engine, states, feed, options, num_threads);
-  found = std::make_shared<const FoundPlan>(
+  const std::int64_t runs_before = work_.num_runs();
+  const double cost_before = work_.forward_equivalents();
+  CutPlan plan = find(states, feed, options, num_threads);
+  found_ = std::make_shared<const FoundPlan>(
       FoundPlan{.states = states,
                 .options = options,
                 .sample = std::move(sample),
                 .plan = std::move(plan),
-                .num_runs = engine.num_runs() - runs_before,
-                .cost = engine.forward_equivalents() - cost_before});
-  return found->plan;
+                .num_runs = work_.num_runs() - runs_before,
+                .cost = work_.forward_equivalents() - cost_before});
+  return found_->plan;
 }
 
 }  // namespace bitsweep::simulate

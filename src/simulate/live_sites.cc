@@ -4,12 +4,12 @@
 
 namespace bitsweep::simulate {
 
-std::vector<graph::Site> live_sites(const Engine& engine) {
-  std::vector<graph::Site> sites = engine.placement().sites;
+std::vector<graph::Site> live_sites(const Network& network) {
+  std::vector<graph::Site> sites = network.placement().sites;
   std::map<const Quantizer*, int> first;
   for (int i = 0; i < static_cast<int>(sites.size()); ++i) {
     graph::Site& site = sites[static_cast<std::size_t>(i)];
-    const Quantizer& q = *engine.quantizer(i);
+    const Quantizer& q = *network.quantizer(i);
     const auto [it, is_first] = first.emplace(&q, i);
     site.tied_to = is_first ? -1 : it->second;
     site.enabled = q.enabled();
@@ -23,13 +23,13 @@ std::vector<graph::Site> live_sites(const Engine& engine) {
   return sites;
 }
 
-void apply_exception_rules(Engine& engine) {
-  const std::vector<graph::Site> before = live_sites(engine);
+void apply_exception_rules(Network& network) {
+  const std::vector<graph::Site> before = live_sites(network);
   std::vector<graph::Site> after = before;
-  graph::apply_exception_rules(engine.graph(), *engine.placement().rules, after);
+  graph::apply_exception_rules(network.graph(), *network.placement().rules, after);
   for (std::size_t i = 0; i < after.size(); ++i) {
     if (after[i].tied_to >= 0) continue;
-    Quantizer& q = *engine.quantizer(static_cast<int>(i));
+    Quantizer& q = *network.quantizer(static_cast<int>(i));
     q.set_format(after[i].format);
     q.set_symmetric(after[i].symmetric);
     if (before[i].per_channel && !after[i].per_channel) q.set_granularity({});

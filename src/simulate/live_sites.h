@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::simulate {
 
 /// The sites with the settings and ties that their quantizers have now.
-std::vector<graph::Site> live_sites(const Engine& engine);
+std::vector<graph::Site> live_sites(const Network& network);
 
 /// Puts the rules that hold whatever the rules file says on the quantizers as they are set now.
-void apply_exception_rules(Engine& engine);
+void apply_exception_rules(Network& network);
 
 }  // namespace bitsweep::simulate

@@ -33,33 +33,33 @@ Tensor applied(const FakeQuantPlan& plan, const Tensor& value) {
 
 }  // namespace
 
-bool has_large_weights(const Engine& engine) {
-  const graph::Graph& graph = engine.graph();
+bool has_large_weights(const Network& network) {
+  const graph::Graph& graph = network.graph();
   std::size_t bytes = 0;
   for (TensorId t = 0; t < static_cast<TensorId>(graph.tensors().size()); ++t) {
     if (graph.tensor(t).is_static) bytes += graph.static_value(t).size_bytes();
   }
-  return bytes > engine.options().calibration_copies_bytes;
+  return bytes > network.options().calibration_copies_bytes;
 }
 
-PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
-  const graph::Graph& graph = engine.graph();
-  const State state = options.quantized ? engine.enabled_state() : State();
-  engine.check_ready(state);
+PlainRun::PlainRun(const Network& network, const PlainRunOptions& options) {
+  const graph::Graph& graph = network.graph();
+  const State state = options.quantized ? network.enabled_state() : State();
+  network.check_ready(state);
   graph::SubgraphSpec spec;
-  spec.nodes = engine.order().nodes();
+  spec.nodes = network.order().nodes();
   spec.inputs = graph.inputs();
   for (const TensorId t : spec.inputs) input_names_.push_back(graph.tensor(t).name);
   spec.outputs = options.outputs;
   spec.opset = options.opset;
   spec.replaced = options.constants;
   spec.replaced_inputs = options.constant_inputs;
-  const bool keeps_copies = !has_large_weights(engine);
-  state_.sites.resize(engine.placement().sites.size());
+  const bool keeps_copies = !has_large_weights(network);
+  state_.sites.resize(network.placement().sites.size());
   for (const int s : state) {
-    const graph::Site& site = engine.placement().sites[static_cast<std::size_t>(s)];
+    const graph::Site& site = network.placement().sites[static_cast<std::size_t>(s)];
     const TensorId t = site.tensor;
-    const Quantizer& q = *engine.quantizer(s);
+    const Quantizer& q = *network.quantizer(s);
     const bool is_static = graph.tensor(t).is_static;
     const auto plan =
         plan_of(q, options.rounds_as_file && !(is_static && is_stored_rounded(site, q)));
@@ -71,7 +71,7 @@ PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
       spec.replaced[t] = applied(*plan, graph.static_value(t));
       continue;
     }
-    if (is_static && engine.order().last_read(t) < 0) continue;  // nobody reads it
+    if (is_static && network.order().last_read(t) < 0) continue;  // nobody reads it
     spec.quantizers.push_back(
         {.tensor = t, .quantizer = s, .cast_back = casts ? type : DataType::kUndefined});
     SiteAction& action = state_.sites[static_cast<std::size_t>(s)];
@@ -83,10 +83,10 @@ PlainRun::PlainRun(const Engine& engine, const PlainRunOptions& options) {
   session_ = std::make_unique<Session>(
       graph::build_subgraph(graph, spec),
       SessionOptions{.num_threads = 1,
-                     .pool_threads = engine.num_threads(),
+                     .pool_threads = network.num_threads(),
                      .optimization = Optimization::kNone,
-                     .ort_library = engine.options().ort_library,
-                     .custom_op_libraries = engine.options().custom_op_libraries});
+                     .ort_library = network.options().ort_library,
+                     .custom_op_libraries = network.options().custom_op_libraries});
 }
 
 std::vector<Tensor> PlainRun::run(const Feed& feed) const {

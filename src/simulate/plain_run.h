@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::simulate {
 
@@ -22,7 +22,7 @@ struct PlainRunOptions {
 
 /// Whether the weights take more than SimulationOptions::calibration_copies_bytes: then no
 /// quantized copies of all of them are kept beside the model.
-bool has_large_weights(const Engine& engine);
+bool has_large_weights(const Network& network);
 
 /// The simulation as a runtime without optimizations computes its export: operator by operator, on
 /// one thread, with the rounding of QuantizeLinear. Constants that are stored rounded keep the
@@ -31,7 +31,7 @@ bool has_large_weights(const Engine& engine);
 class PlainRun {
  public:
   /// @throws Error(kNotReady) for an enabled quantizer without encoding.
-  PlainRun(const Engine& engine, const PlainRunOptions& options);
+  PlainRun(const Network& network, const PlainRunOptions& options);
 
   /// Values of the wanted tensors, in their order. @throws Error(kRuntime).
   std::vector<Tensor> run(const Feed& feed) const;

@@ -59,7 +59,7 @@ Reuse::Reuse(Engine& engine, std::vector<State> states, std::int64_t max_memory_
   session_memory_ = memory - sample_memory_;
 }
 
-Reuse::~Reuse() { engine_.set_plan({.threads_per_run = engine_.num_threads()}); }
+Reuse::~Reuse() { engine_.evaluator().clear_plan(); }
 
 Sample& Reuse::sample_of(const Feed& feed) {
   const std::uint64_t hash = content_hash(feed);
@@ -70,7 +70,7 @@ Sample& Reuse::sample_of(const Feed& feed) {
     }
   }
   Feed copy = copy_of(feed);
-  std::shared_ptr<Sample> sample = engine_.open_sample(copy);
+  std::shared_ptr<Sample> sample = engine_.evaluator().open_sample(copy);
   const std::int64_t bytes = sample->size_bytes();
   while (!kept_.empty() && kept_bytes_ + bytes > sample_memory_) {
     kept_bytes_ -= kept_.back().bytes;
@@ -83,17 +83,17 @@ Sample& Reuse::sample_of(const Feed& feed) {
 
 std::vector<Tensor> Reuse::run(const State& state, const Feed& feed) {
   if (!planned_) {
-    if (!engine_.find_shapes()) engine_.observe_shapes(feed);
-    engine_.set_memory_limit(static_cast<std::size_t>(session_memory_));
-    set_exact_plan(engine_, states_, feed,
-                   {.num_samples = kExpectedSamples,
-                    .memory_bytes = session_memory_,
-                    .threads_per_run = engine_.num_threads()},
-                   1);
+    engine_.shapes().find_or_observe(feed);
+    engine_.sessions().set_memory_limit(static_cast<std::size_t>(session_memory_));
+    engine_.planner().set_plan(states_, feed,
+                               {.num_samples = kExpectedSamples,
+                                .memory_bytes = session_memory_,
+                                .threads_per_run = engine_.network().num_threads()},
+                               1);
     planned_ = true;
   }
-  engine_.check_ready(state);
-  return engine_.evaluate_outputs(state, sample_of(feed));
+  engine_.network().check_ready(state);
+  return engine_.evaluator().evaluate_outputs(state, sample_of(feed));
 }
 
 }  // namespace bitsweep::simulate

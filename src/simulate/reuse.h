@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulate/engine.h"
+#include "simulate/evaluator.h"
 
 namespace bitsweep::simulate {
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "bitsweep/simulation.h"
+#include "simulate/engine.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep::simulate {
@@ -27,7 +28,7 @@ TEST(Reuse, GivesTheOutputsOfPlainRuns) {
     for (const std::string& tensor : sim.tensor_names()) {
       if (!sim.quantizer(tensor)->enabled()) continue;
       enabled.push_back(tensor);
-      states.push_back(sim.engine().sites_of({sim.quantizer(tensor).get()}));
+      states.push_back(sim.engine().network().sites_of({sim.quantizer(tensor).get()}));
     }
     for (const std::string& tensor : enabled) sim.quantizer(tensor)->set_enabled(false);
     for (const std::string& tensor : enabled) {
@@ -36,7 +37,7 @@ TEST(Reuse, GivesTheOutputsOfPlainRuns) {
       std::vector<Tensor> reused;
       {
         Reuse reuse(sim.engine(), states, 0);
-        reused = reuse.run(sim.engine().enabled_state(), feeds[1]);
+        reused = reuse.run(sim.engine().network().enabled_state(), feeds[1]);
       }
       sim.quantizer(tensor)->set_enabled(false);
       for (std::size_t i = 0; i < plain.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "simulate/feed_check.h"
 #include "simulate/live_sites.h"
 #include "simulate/reuse.h"
+#include "simulate/whole_runs.h"
 
 namespace bitsweep {
 
@@ -25,8 +26,8 @@ struct Simulation::Tables {
 Simulation::Simulation(Model model, SimulationOptions options)
     : engine_(std::make_unique<simulate::Engine>(std::move(model), std::move(options))),
       tables_(std::make_unique<Tables>()) {
-  const graph::Graph& graph = engine_->graph();
-  for (const graph::Site& site : engine_->placement().sites) {
+  const graph::Graph& graph = engine_->network().graph();
+  for (const graph::Site& site : engine_->network().placement().sites) {
     const std::string& name = graph.tensor(site.tensor).name;
     tables_->site_of.emplace(name, static_cast<int>(tables_->tensor_names.size()));
     tables_->tensor_names.push_back(name);
@@ -34,7 +35,7 @@ Simulation::Simulation(Model model, SimulationOptions options)
                                                 : tables_->activation_names)
         .push_back(name);
   }
-  for (const graph::TensorId t : engine_->placement().input_quantizers) {
+  for (const graph::TensorId t : engine_->network().placement().input_quantizers) {
     tables_->input_quantizer_names.push_back(graph.tensor(t).name);
   }
 }
@@ -43,8 +44,8 @@ Simulation::~Simulation() = default;
 Simulation::Simulation(Simulation&&) noexcept = default;
 Simulation& Simulation::operator=(Simulation&&) noexcept = default;
 
-const Model& Simulation::model() const { return engine_->graph().model(); }
-const SimulationOptions& Simulation::options() const { return engine_->options(); }
+const Model& Simulation::model() const { return engine_->network().graph().model(); }
+const SimulationOptions& Simulation::options() const { return engine_->network().options(); }
 const std::vector<std::string>& Simulation::tensor_names() const { return tables_->tensor_names; }
 const std::vector<std::string>& Simulation::parameter_names() const {
   return tables_->parameter_names;
@@ -67,7 +68,7 @@ int Simulation::site_index(const std::string& tensor) const {
 }
 
 std::shared_ptr<Quantizer> Simulation::quantizer(const std::string& tensor) const {
-  return engine_->quantizer(site_index(tensor));
+  return engine_->network().quantizer(site_index(tensor));
 }
 
 void Simulation::set_quantizer(const std::string& tensor, std::shared_ptr<Quantizer> quantizer) {
@@ -75,25 +76,25 @@ void Simulation::set_quantizer(const std::string& tensor, std::shared_ptr<Quanti
     throw Error(ErrorCode::kInvalidArgument, "simulate",
                 "no quantizer was given for \"" + tensor + "\"", "disable the present one instead");
   }
-  engine_->set_quantizer(site_index(tensor), std::move(quantizer));
+  engine_->network().set_quantizer(site_index(tensor), std::move(quantizer));
 }
 
-void Simulation::apply_exception_rules() { simulate::apply_exception_rules(*engine_); }
+void Simulation::apply_exception_rules() { simulate::apply_exception_rules(engine_->network()); }
 
 std::string Simulation::effective_tensor(const std::string& tensor) const {
-  const graph::Graph& graph = engine_->graph();
+  const graph::Graph& graph = engine_->network().graph();
   const graph::TensorId id = graph.find(tensor);
   if (id == graph::kAbsent) {
     throw Error(ErrorCode::kNotFound, "simulate", "the model has no tensor \"" + tensor + "\"",
                 "see describe() for its tensors");
   }
-  const std::vector<graph::Site> sites = simulate::live_sites(*engine_);
+  const std::vector<graph::Site> sites = simulate::live_sites(engine_->network());
   const int site = graph::effective_site(graph, sites, id);
   return site < 0 ? std::string() : graph.tensor(sites[static_cast<std::size_t>(site)].tensor).name;
 }
 
 std::vector<OperatorInfo> Simulation::operators() const {
-  const graph::Graph& graph = engine_->graph();
+  const graph::Graph& graph = engine_->network().graph();
   const auto names = [&](const std::vector<graph::TensorId>& ids) {
     std::vector<std::string> result;
     for (const graph::TensorId t : ids) {
@@ -102,7 +103,7 @@ std::vector<OperatorInfo> Simulation::operators() const {
     return result;
   };
   std::vector<OperatorInfo> result;
-  for (const graph::Operator& op : engine_->placement().operators) {
+  for (const graph::Operator& op : engine_->network().placement().operators) {
     OperatorInfo info;
     info.name = op.name;
     info.type = op.type;
@@ -111,7 +112,7 @@ std::vector<OperatorInfo> Simulation::operators() const {
     info.outputs = names(op.outputs);
     for (const auto& [tensor, kind] : op.parameters)
       info.parameters.emplace_back(graph.tensor(tensor).name, kind);
-    if (engine_->find_shapes()) {
+    if (engine_->shapes().find()) {
       for (const int node : op.nodes) info.macs += graph::macs_of(graph, node);
     }
     result.push_back(std::move(info));
@@ -141,17 +142,18 @@ std::string format_text(const Quantizer& q) {
 }  // namespace
 
 std::vector<TensorReport> Simulation::describe() const {
-  const graph::Graph& graph = engine_->graph();
-  const graph::Placement& placement = engine_->placement();
+  const simulate::Network& network = engine_->network();
+  const graph::Graph& graph = network.graph();
+  const graph::Placement& placement = network.placement();
   std::vector<TensorReport> rows;
   std::map<const Quantizer*, std::string> first;
   for (std::size_t s = 0; s < placement.sites.size(); ++s) {
     const graph::Site& site = placement.sites[s];
-    const Quantizer& q = *engine_->quantizer(static_cast<int>(s));
+    const Quantizer& q = *network.quantizer(static_cast<int>(s));
     TensorReport row;
     row.tensor = graph.tensor(site.tensor).name;
     row.role = site.role == graph::TensorRole::kParameter ? "parameter" : "activation";
-    row.reason = engine_->reason(static_cast<int>(s));
+    row.reason = network.reason(static_cast<int>(s));
     const auto [it, is_first] = first.emplace(&q, row.tensor);
     if (!q.enabled()) {
       row.status = "off";
@@ -182,27 +184,28 @@ std::vector<Tensor> Simulation::run(const Feed& feed) {
   check_feed(feed);
   if (calibration_ != nullptr) return calibration_->observe(feed);
   if (reuse_ != nullptr) {
-    if (!engine_->find_shapes()) engine_->observe_shapes(feed);
+    engine_->shapes().find_or_observe(feed);
     // A run of a model below this is mostly the call itself, so nothing is saved, and in the scores
     // of its few outputs one rounding more or less shows.
     constexpr double kSmallPassNs = 2e5;
-    const simulate::State state = engine_->enabled_state();
-    return engine_->float_pass_ns() < kSmallPassNs ? engine_->run_portable(state, feed)
-                                                   : reuse_->run(state, feed);
+    const simulate::State state = engine_->network().enabled_state();
+    return engine_->shapes().float_pass_ns() < kSmallPassNs
+               ? engine_->whole_runs().run_portable(state, feed)
+               : reuse_->run(state, feed);
   }
-  return engine_->run(engine_->enabled_state(), feed);
+  return engine_->whole_runs().run(engine_->network().enabled_state(), feed);
 }
 
 std::vector<Tensor> Simulation::run_float(const Feed& feed) {
   check_feed(feed);
-  return engine_->run({}, feed);
+  return engine_->whole_runs().run({}, feed);
 }
 
 std::int64_t Simulation::calibrate(SampleSource& samples,
                                    const std::function<bool(std::int64_t)>& on_sample) {
   begin_calibration();
   try {
-    calibration_->observe_all(samples, engine_->num_observers(), on_sample);
+    calibration_->observe_all(samples, engine_->observation().num_observers(), on_sample);
     const std::int64_t num_samples = calibration_->num_samples();
     finish_calibration();
     return num_samples;
@@ -217,7 +220,8 @@ void Simulation::begin_calibration() {
     throw Error(ErrorCode::kNotReady, "calibrate", "a calibration is running already",
                 "finish or abort it first");
   }
-  calibration_ = std::make_unique<simulate::CalibrationRun>(*engine_);
+  calibration_ = std::make_unique<simulate::CalibrationRun>(engine_->network(), engine_->shapes(),
+                                                            engine_->observation());
 }
 
 void Simulation::finish_calibration() {
@@ -252,7 +256,7 @@ void Simulation::begin_reuse(const std::vector<std::vector<std::string>>& states
   for (const std::vector<std::string>& names : states) {
     std::vector<const Quantizer*> quantizers;
     for (const std::string& name : names) quantizers.push_back(quantizer(name).get());
-    planned.push_back(engine_->sites_of(quantizers));
+    planned.push_back(engine_->network().sites_of(quantizers));
   }
   reuse_ = std::make_unique<simulate::Reuse>(*engine_, std::move(planned), max_memory_bytes);
 }

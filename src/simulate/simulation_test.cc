@@ -14,6 +14,7 @@
 #include "graph/testing/model_builder.h"
 #include "simulate/engine.h"
 #include "simulate/testing/nets.h"
+#include "simulate/whole_runs.h"
 
 namespace bitsweep {
 namespace {
@@ -353,7 +354,7 @@ TEST(Simulation, ReuseRunsSmallModelsWholeInPortableOrder) {
   const std::vector<Tensor> reused = sim.run(feeds[1]);
   sim.end_reuse();
   const std::vector<Tensor> portable =
-      sim.engine().run_portable(sim.engine().enabled_state(), feeds[1]);
+      sim.engine().whole_runs().run_portable(sim.engine().network().enabled_state(), feeds[1]);
   for (std::size_t i = 0; i < reused.size(); ++i) EXPECT_TRUE(reused[i].equal_bits(portable[i]));
 }
 
@@ -366,7 +367,7 @@ TEST(Simulation, CalibratingAgainAndAgainKeepsNoSessionOfEarlierEncodings) {
     calibrate(sim, feeds);
     sim.run(feeds[0]);
     sim.run_float(feeds[0]);
-    sizes.insert(sim.engine().session_bytes());
+    sizes.insert(sim.engine().sessions().size_bytes());
   }
   EXPECT_EQ(sizes.size(), 1U);
 }
@@ -378,7 +379,7 @@ TEST(Simulation, ASnapshotKeepsTheSessionOfItsEncodingsForWhenTheyComeBack) {
   const auto calibrated_size = [&] {
     calibrate(sim, feeds);
     sim.run(feeds[0]);
-    return sim.engine().session_bytes();
+    return sim.engine().sessions().size_bytes();
   };
   const std::size_t alone = calibrated_size();
   std::vector<std::pair<std::shared_ptr<Quantizer>, std::shared_ptr<const Quantizer::Snapshot>>>
@@ -391,7 +392,7 @@ TEST(Simulation, ASnapshotKeepsTheSessionOfItsEncodingsForWhenTheyComeBack) {
   EXPECT_GT(both, alone);
   for (const auto& [quantizer, snapshot] : before) quantizer->restore(*snapshot);
   sim.run(feeds[0]);
-  EXPECT_EQ(sim.engine().session_bytes(), both);
+  EXPECT_EQ(sim.engine().sessions().size_bytes(), both);
   before.clear();
   EXPECT_EQ(calibrated_size(), alone);
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "graph/placement/op_types.h"
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::simulate {
 namespace {
@@ -25,8 +25,8 @@ constexpr int kWidestKernelInput = 16;
 
 class Adjuster {
  public:
-  explicit Adjuster(Engine& engine) : engine_(engine) {
-    const auto& sites = engine.placement().sites;
+  explicit Adjuster(Network& network) : network_(network) {
+    const auto& sites = network.placement().sites;
     for (int s = 0; s < static_cast<int>(sites.size()); ++s)
       site_of_.emplace(sites[static_cast<std::size_t>(s)].tensor, s);
   }
@@ -46,7 +46,7 @@ class Adjuster {
     // The scale of a bias, written as a half, must not vanish.
     const TensorId bias_tensor = bias_of(op);
     const bool half_bias = bias_tensor != graph::kAbsent &&
-                           engine_.graph().tensor(bias_tensor).type == DataType::kFloat16;
+                           network_.graph().tensor(bias_tensor).type == DataType::kFloat16;
     bool widened = false;
     for (std::size_t c = 0; c < encoding.cells.size(); ++c) {
       auto sw = static_cast<float>(encoding.cells[c].delta);
@@ -77,8 +77,8 @@ class Adjuster {
     w->load_encoding(encoding);
     if (widened) {
       const int site = site_of_.at(weight);
-      engine_.set_note(
-          site, engine_.reason(site) +
+      network_.set_note(
+          site, network_.reason(site) +
                     "; its scale is wider than the values need, so that the bias of \"" + op.name +
                     "\" fits 32 bits");
     }
@@ -106,7 +106,7 @@ class Adjuster {
   Quantizer* ready_integer(TensorId t) const {
     const auto it = site_of_.find(t);
     if (t == graph::kAbsent || it == site_of_.end()) return nullptr;
-    Quantizer* q = engine_.quantizer(it->second).get();
+    Quantizer* q = network_.quantizer(it->second).get();
     return q->enabled() && q->format().is_integer() && q->encoding() ? q : nullptr;
   }
 
@@ -115,12 +115,13 @@ class Adjuster {
   const Quantizer* effective_input(TensorId t) const {
     while (t != graph::kAbsent) {
       const auto it = site_of_.find(t);
-      if (it != site_of_.end() && engine_.quantizer(it->second)->enabled()) return ready_integer(t);
-      const int producer = engine_.graph().tensor(t).producer;
+      if (it != site_of_.end() && network_.quantizer(it->second)->enabled())
+        return ready_integer(t);
+      const int producer = network_.graph().tensor(t).producer;
       if (producer < 0 ||
-          !graph::passes_values_through(engine_.graph(), engine_.graph().node(producer)))
+          !graph::passes_values_through(network_.graph(), network_.graph().node(producer)))
         return nullptr;
-      t = engine_.graph().node(producer).inputs.front();
+      t = network_.graph().node(producer).inputs.front();
     }
     return nullptr;
   }
@@ -132,7 +133,7 @@ class Adjuster {
     std::vector<std::vector<double>> result(num_scales, {0.0});
     const TensorId id = bias_of(op);
     if (id == graph::kAbsent) return result;
-    const Tensor bias = engine_.graph().static_value(id).to_float();
+    const Tensor bias = network_.graph().static_value(id).to_float();
     const std::span<const float> values = bias.floats();
     // One value per channel, or rows of them (C of Gemm); what is broadcast reaches every channel.
     const bool by_channel =
@@ -145,15 +146,15 @@ class Adjuster {
     return result;
   }
 
-  Engine& engine_;
+  Network& network_;
   std::map<TensorId, int> site_of_;
 };
 
 }  // namespace
 
-void adjust_weight_scales(Engine& engine) {
-  Adjuster adjuster(engine);
-  for (const graph::Operator& op : engine.placement().operators) adjuster.adjust(op);
+void adjust_weight_scales(Network& network) {
+  Adjuster adjuster(network);
+  for (const graph::Operator& op : network.placement().operators) adjuster.adjust(op);
 }
 
 }  // namespace bitsweep::simulate

@@ -22,23 +22,16 @@ constexpr double kPlannedPasses = 0.88;
 }  // namespace
 
 AdaptiveSweep::AdaptiveSweep(const AdaptiveOptions& options, const Sensitivity& sensitivity,
-                             SweepMode mode, const StateTable& table,
-                             const simulate::Engine& engine, StateRunner& runner,
+                             SweepMode mode, const StateTable& table, StateRunner& runner,
                              std::uint64_t seed)
     : options_(options),
       sensitivity_(sensitivity),
       table_(table),
-      engine_(engine),
       runner_(runner),
       seed_(seed),
       errors_add_up_(mode == SweepMode::kEnableOne),
       searched_all_(errors_add_up_) {
-  for (std::size_t s = 0; s < table.states.size(); ++s) costs_.push_back(cost_of(s));
-}
-
-double AdaptiveSweep::cost_of(std::size_t state) const {
-  const auto change = engine_.change_of(runner_.state(state));
-  return change ? engine_.cost(change->first, engine_.order().size()) : 0.0;
+  for (std::size_t s = 0; s < table.states.size(); ++s) costs_.push_back(runner.cost(s));
 }
 
 std::size_t AdaptiveSweep::add_block(const std::vector<std::size_t>& members) {
@@ -96,7 +89,7 @@ Work AdaptiveSweep::work_of(const std::vector<Evaluation>& evaluations) const {
   Work work;
   std::set<std::size_t> places;
   for (const auto& [state, place] : evaluations) {
-    work += {.evaluations = 1.0, .passes = cost_of(state)};
+    work += {.evaluations = 1.0, .passes = runner_.cost(state)};
     places.insert(place);
   }
   work.passes += static_cast<double>(places.size());  // the float passes
@@ -143,7 +136,7 @@ void AdaptiveSweep::search(const AdaptiveStop& trial, WorkBudget* budget) {
            [&](const std::vector<Evaluation>& evaluations) {
              return evaluate(evaluations) ? answers() : AnswerTable();
            },
-       .cost = [&](std::size_t state) { return cost_of(state); }});
+       .cost = [&](std::size_t state) { return runner_.cost(state); }});
   for (const std::size_t state : search.find(quiet_, stop_->next_samples(), order_->size(), budget))
     stop_->keep(state);
   searched_all_ = search.complete();
@@ -164,7 +157,8 @@ void AdaptiveSweep::run(const std::vector<std::size_t>& on_every_sample, SourceS
   const auto num_samples = static_cast<double>(order_->size());
   const auto work_on_a_sample = [&](const std::vector<std::size_t>& states) {
     Work work{.passes = 1.0};  // the float pass
-    for (const std::size_t state : states) work += {.evaluations = 1.0, .passes = cost_of(state)};
+    for (const std::size_t state : states)
+      work += {.evaluations = 1.0, .passes = runner_.cost(state)};
     return work;
   };
   stop_.emplace(options_, sensitivity_, costs_, order_->size());

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bitsweep/sweep.h"
-#include "simulate/engine.h"
 #include "sweep/adaptive.h"
 #include "sweep/block_search.h"
 #include "sweep/sample_order.h"
@@ -21,8 +20,7 @@ namespace bitsweep::sweeping {
 class AdaptiveSweep {
  public:
   AdaptiveSweep(const AdaptiveOptions& options, const Sensitivity& sensitivity, SweepMode mode,
-                const StateTable& table, const simulate::Engine& engine, StateRunner& runner,
-                std::uint64_t seed);
+                const StateTable& table, StateRunner& runner, std::uint64_t seed);
 
   /// Evaluates, with those states in `on_every_sample` that are of no group too; until stopped, as
   /// StateRunner does.
@@ -35,7 +33,6 @@ class AdaptiveSweep {
   Stability stability() const;
 
  private:
-  double cost_of(std::size_t state) const;
   std::size_t add_block(const std::vector<std::size_t>& members);
   void add_pilots();
   SampleOrder order_by_pilots() const;
@@ -50,7 +47,6 @@ class AdaptiveSweep {
   AdaptiveOptions options_;
   Sensitivity sensitivity_;
   const StateTable& table_;
-  const simulate::Engine& engine_;
   StateRunner& runner_;
   std::uint64_t seed_;
   int num_threads_ = 1;

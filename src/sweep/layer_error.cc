@@ -4,6 +4,7 @@
 
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/whole_runs.h"
 #include "sweep/metrics/sums.h"
 
 namespace bitsweep {
@@ -12,11 +13,11 @@ namespace {
 using graph::TensorId;
 
 std::vector<LayerError> layers_of(const Simulation& simulation, std::vector<TensorId>* tensors) {
-  const simulate::Engine& engine = simulation.engine();
+  const simulate::Network& network = simulation.engine().network();
   std::map<std::string, TensorId, std::less<>> quantized;
-  for (const graph::Site& site : engine.placement().sites) {
-    if (engine.order().is_dynamic(site.tensor))
-      quantized.emplace(engine.graph().tensor(site.tensor).name, site.tensor);
+  for (const graph::Site& site : network.placement().sites) {
+    if (network.order().is_dynamic(site.tensor))
+      quantized.emplace(network.graph().tensor(site.tensor).name, site.tensor);
   }
   std::vector<LayerError> layers;
   for (const OperatorInfo& op : simulation.operators()) {
@@ -40,8 +41,8 @@ std::vector<LayerError> layer_errors(Simulation& simulation, SampleSource& sampl
     throw Error(ErrorCode::kNotReady, "layer errors", "no operator's output has a quantizer",
                 "choose rules that quantize activations");
   }
-  simulate::Engine& engine = simulation.engine();
-  const simulate::State enabled = engine.enabled_state();
+  simulate::WholeRuns& runs = simulation.engine().whole_runs();
+  const simulate::State enabled = simulation.engine().network().enabled_state();
   std::vector<double> squares(layers.size(), 0.0);
   std::vector<double> counts(layers.size(), 0.0);
   Feed feed;
@@ -49,8 +50,8 @@ std::vector<LayerError> layer_errors(Simulation& simulation, SampleSource& sampl
   samples.rewind();
   while (num_samples != max_samples && samples.next(&feed)) {
     simulation.check_feed(feed);
-    const std::vector<Tensor> reference = engine.run_tensors({}, feed, tensors);
-    const std::vector<Tensor> simulated = engine.run_tensors(enabled, feed, tensors);
+    const std::vector<Tensor> reference = runs.run_tensors({}, feed, tensors);
+    const std::vector<Tensor> simulated = runs.run_tensors(enabled, feed, tensors);
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const Tensor r = reference[i].to_float();
       const Tensor q = simulated[i].to_float();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/freed_memory.h"
+#include "simulate/engine.h"
 
 namespace bitsweep::sweeping {
 
@@ -19,13 +20,13 @@ constexpr int kFloatPass = -1;
 
 }  // namespace
 
-StateRunner::StateRunner(simulate::Engine& engine, SampleSource& source,
-                         const Simulation& simulation, Plan plan, std::vector<State> states,
-                         std::vector<const MetricAccumulator*> metrics, KeptAnswers kept,
-                         DeltaSums* deltas)
-    : engine_(engine),
+StateRunner::StateRunner(const Simulation& simulation, SampleSource& source, Plan plan,
+                         std::vector<State> states, std::vector<const MetricAccumulator*> metrics,
+                         KeptAnswers kept, DeltaSums* deltas)
+    : simulation_(simulation),
+      network_(simulation.engine().network()),
+      evaluator_(simulation.engine().evaluator()),
       source_(source),
-      simulation_(simulation),
       plan_(std::move(plan)),
       metrics_(std::move(metrics)),
       kept_(std::move(kept)),
@@ -40,8 +41,14 @@ std::size_t StateRunner::add_state(State state) {
   return states_.size() - 1;
 }
 
+double StateRunner::cost(std::size_t state) const {
+  const auto change = change_of(network_, states_[state]);
+  if (!change) return 0.0;
+  return simulation_.engine().shapes().cost(change->first, network_.order().size());
+}
+
 simulate::Sample& StateRunner::opened(Job& job) {
-  std::call_once(job.opened, [&] { job.sample = engine_.open_sample(job.source.feed); });
+  std::call_once(job.opened, [&] { job.sample = evaluator_.open_sample(job.source.feed); });
   return *job.sample;
 }
 
@@ -81,14 +88,15 @@ Answer StateRunner::score(Job& job, std::size_t state, Prepared& prepared,
 void StateRunner::run_state(Job& job, std::size_t state) {
   ensure_plan(job.source.feed);
   std::shared_ptr<simulate::Sample> fresh;
-  if (!engine_.shortcuts()) fresh = engine_.open_sample(job.source.feed);
+  if (!evaluator_.shortcuts()) fresh = evaluator_.open_sample(job.source.feed);
   simulate::Sample& sample = fresh == nullptr ? opened(job) : *fresh;
-  const Evaluation evaluation = engine_.evaluate(states_[state], sample);
+  const Evaluation evaluation = evaluator_.evaluate(states_[state], sample);
   const bool own = evaluation.reference != &sample.outputs();
   Prepared fresh_reference;
-  Prepared& prepared = fresh == nullptr
-                           ? prepared_of(job, own ? engine_.suffix_of(states_[state]) : kFloatPass)
-                           : fresh_reference;
+  Prepared& prepared =
+      fresh == nullptr
+          ? prepared_of(job, own ? evaluator_.split().suffix_of(states_[state]) : kFloatPass)
+          : fresh_reference;
   prepare(prepared, job.source, *evaluation.reference);
   Answer answer = score(job, state, prepared, evaluation.outputs);
   if (kept_.directory != nullptr) {
@@ -120,7 +128,7 @@ bool StateRunner::score_kept(Job& job, std::size_t state) {
 void StateRunner::run_task(Job& job, const Task& task) {
   switch (task.kind) {
     case Task::Kind::kReference:
-      engine_.prepare_reference(opened(job), static_cast<int>(task.index));
+      evaluator_.prepare_reference(opened(job), static_cast<int>(task.index));
       return;
     case Task::Kind::kState:
       run_state(job, task.index);
@@ -169,8 +177,8 @@ void StateRunner::plan_tasks(Job* job) {
     }
     ensure_plan(job->source.feed);
     // Just before the first state that needs it: its session is then used again soon.
-    const int suffix = engine_.suffix_of(states_[s]);
-    if (engine_.shortcuts() && engine_.change_of(states_[s]) && suffix < engine_.num_suffixes() &&
+    const int suffix = evaluator_.split().suffix_of(states_[s]);
+    if (evaluator_.shortcuts() && suffix < evaluator_.split().num_suffixes() &&
         suffixes.insert(suffix).second)
       job->tasks.push_back({Task::Kind::kReference, static_cast<std::size_t>(suffix)});
     job->tasks.push_back({Task::Kind::kState, s});
@@ -244,7 +252,7 @@ void StateRunner::produce(std::unique_lock<std::mutex>& lock) {
   --num_producing_;
   if (job != nullptr && !job->tasks.empty()) {
     jobs_.push_back(std::move(job));
-    max_open_samples_ = engine_.open_samples();
+    max_open_samples_ = evaluator_.open_samples();
   }
   changed_.notify_all();
 }
@@ -331,8 +339,8 @@ void StateRunner::run(std::vector<std::optional<SampleWork>> work, int num_threa
 
 void StateRunner::put_expensive_first(std::vector<std::size_t>* states) const {
   const auto start = [&](std::size_t s) {
-    const auto change = engine_.change_of(states_[s]);
-    return change ? change->first : engine_.order().size();
+    const auto change = change_of(network_, states_[s]);
+    return change ? change->first : network_.order().size();
   };
   std::ranges::stable_sort(*states, {}, start);
 }

@@ -14,7 +14,7 @@
 
 #include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
-#include "simulate/engine.h"
+#include "simulate/evaluator.h"
 #include "sweep/answers.h"
 #include "sweep/delta_sums.h"
 #include "sweep/journal/content_key.h"
@@ -47,14 +47,14 @@ struct SampleWork {
 /// time), and their states run in step.
 class StateRunner {
  public:
-  /// Sets the engine's plan. Called once, with the first sample of which something must be run: not
-  /// at all where every answer is known.
+  /// Sets the evaluator's plan. Called once, with the first sample of which something must be run:
+  /// not at all where every answer is known.
   using Plan = std::function<void(const Feed& sample)>;
 
   /// `metrics`: each gives one entry of an Answer. `deltas` may be null.
-  StateRunner(simulate::Engine& engine, SampleSource& source, const Simulation& simulation,
-              Plan plan, std::vector<simulate::State> states,
-              std::vector<const MetricAccumulator*> metrics, KeptAnswers kept, DeltaSums* deltas);
+  StateRunner(const Simulation& simulation, SampleSource& source, Plan plan,
+              std::vector<simulate::State> states, std::vector<const MetricAccumulator*> metrics,
+              KeptAnswers kept, DeltaSums* deltas);
 
   /// Evaluates the states of these indices on the samples of the source, with `num_threads`
   /// workers. `first` is the first sample, if it was taken from the source already. `on_tick` is
@@ -68,6 +68,8 @@ class StateRunner {
   /// Between runs. @returns its index.
   std::size_t add_state(simulate::State state);
   const simulate::State& state(std::size_t index) const { return states_[index]; }
+  /// Of what lies behind the first change of a state, in units of one float pass.
+  double cost(std::size_t state) const;
 
   /// Call after run(), or under on_tick.
   AnswerTable answers() const;
@@ -126,9 +128,10 @@ class StateRunner {
   void put_expensive_first(std::vector<std::size_t>* states) const;
   void run_round(int num_threads, const std::function<bool()>& on_tick);
 
-  simulate::Engine& engine_;
-  SampleSource& source_;
   const Simulation& simulation_;
+  const simulate::Network& network_;
+  simulate::Evaluator& evaluator_;
+  SampleSource& source_;
   Plan plan_;
   std::once_flag planned_;
   std::vector<simulate::State> states_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "simulate/engine.h"
 
 namespace bitsweep::sweeping {
 
@@ -17,8 +18,8 @@ StateTable make_states(const Simulation& simulation, const std::vector<SweepGrou
     throw Error(ErrorCode::kNotReady, "sweep", "no quantizer is enabled",
                 "enable quantizers, or give groups of them");
   }
-  const simulate::Engine& engine = simulation.engine();
-  const State enabled = engine.enabled_state();
+  const simulate::Network& network = simulation.engine().network();
+  const State enabled = network.enabled_state();
   StateTable table;
   std::map<State, std::size_t> known;
   State before;  // of a cumulative sweep
@@ -26,7 +27,7 @@ StateTable make_states(const Simulation& simulation, const std::vector<SweepGrou
     std::vector<const Quantizer*> quantizers;
     for (const std::string& tensor : group.tensors)
       quantizers.push_back(simulation.quantizer(tensor).get());
-    const State own = engine.sites_of(quantizers);
+    const State own = network.sites_of(quantizers);
     State state;
     switch (mode) {
       case SweepMode::kEnableOne:
@@ -42,7 +43,7 @@ StateTable make_states(const Simulation& simulation, const std::vector<SweepGrou
         before = state;
         break;
     }
-    engine.check_ready(state);
+    network.check_ready(state);
     const auto [it, is_new] = known.emplace(state, table.states.size());
     if (is_new) table.states.push_back(std::move(state));
     table.state_of_group.push_back(it->second);

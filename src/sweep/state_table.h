@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bitsweep/sweep.h"
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::sweeping {
 

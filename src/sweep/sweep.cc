@@ -31,19 +31,19 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Puts the engine back to whole runs on every exit.
+/// Puts the evaluator back to whole passes on every exit.
 class PlanScope {
  public:
-  explicit PlanScope(simulate::Engine& engine) : engine_(engine) {}
+  explicit PlanScope(simulate::Evaluator& evaluator) : evaluator_(evaluator) {}
   ~PlanScope() {
-    engine_.set_shortcuts(true);
-    engine_.set_plan({.threads_per_run = engine_.num_threads()});
+    evaluator_.set_shortcuts(true);
+    evaluator_.clear_plan();
   }
   PlanScope(const PlanScope&) = delete;
   PlanScope& operator=(const PlanScope&) = delete;
 
  private:
-  simulate::Engine& engine_;
+  simulate::Evaluator& evaluator_;
 };
 
 /// The metrics of a sweep, the first one first.
@@ -126,39 +126,41 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     directory =
         std::make_unique<journal::RunDirectory>(options.run_directory, options.max_kept_bytes);
   simulate::Engine& engine = simulation.engine();
+  simulate::Evaluator& evaluator = engine.evaluator();
   sweeping::SourceSample first = first_sample(simulation, samples);
-  if (!engine.find_shapes()) engine.observe_shapes(first.feed);
+  engine.shapes().find_or_observe(first.feed);
 
   const std::int64_t memory =
       options.max_memory_bytes > 0 ? options.max_memory_bytes : simulate::default_memory_bytes();
-  const PlanScope scope(engine);
-  engine.set_memory_limit(static_cast<std::size_t>(memory));
+  const PlanScope scope(evaluator);
+  engine.sessions().set_memory_limit(static_cast<std::size_t>(memory));
   const sweeping::Threads threads =
-      sweeping::choose_threads(engine, options.thread_use, first.feed,
+      sweeping::choose_threads(evaluator, options.thread_use, first.feed,
                                options.num_threads > 0 ? options.num_threads : usable_cpus());
-  engine.reset_counters();
+  engine.work().reset();
   const simulate::CutPlanOptions plan_options{
       .num_samples = samples.size() > 0 ? samples.size() : 16,
       .memory_bytes = memory,
       .threads_per_run = threads.per_run};
   const auto set_plan = [&](const Feed& sample) {
     if (!options.reuse) {
-      engine.set_plan({.threads_per_run = threads.per_run});
+      evaluator.set_plan({.threads_per_run = threads.per_run});
       return;
     }
-    simulate::set_exact_plan(engine, table.states, sample, plan_options, threads.workers);
+    engine.planner().set_plan(table.states, sample, plan_options, threads.workers);
     if (!options.caches) {
-      engine.set_shortcuts(false);
-      engine.set_memory_limit(0);  // no session is kept
+      evaluator.set_shortcuts(false);
+      engine.sessions().set_memory_limit(0);  // no session is kept
     }
   };
   if (options.forecast) {
-    options.forecast(
-        {.num_states = static_cast<std::int64_t>(table.states.size()),
-         .num_samples = samples.size(),
-         .forward_equivalents_per_sample =
-             options.reuse ? simulate::plan_cuts(engine, table.states, plan_options).cost_per_sample
-                           : static_cast<double>(table.states.size())});
+    options.forecast({.num_states = static_cast<std::int64_t>(table.states.size()),
+                      .num_samples = samples.size(),
+                      .forward_equivalents_per_sample =
+                          options.reuse ? simulate::plan_cuts(engine.network(), engine.shapes(),
+                                                              table.states, plan_options)
+                                              .cost_per_sample
+                                        : static_cast<double>(table.states.size())});
   }
 
   std::vector<simulate::State> states = table.states;
@@ -181,15 +183,15 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (options.interactions)
     deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
 
-  sweeping::StateRunner runner(engine, samples, simulation, set_plan, states,
-                               metrics.accumulators(), kept, deltas.get());
+  sweeping::StateRunner runner(simulation, samples, set_plan, states, metrics.accumulators(), kept,
+                               deltas.get());
   std::optional<sweeping::AdaptiveSweep> adaptive;
   if (options.until_stable) {
     const bool low_first =
         (metrics.info(0).better == Better::kHigher) == (options.mode == SweepMode::kEnableOne);
     adaptive.emplace(*options.until_stable,
                      sweeping::Sensitivity{.metric = metrics.scored(0), .low_first = low_first},
-                     options.mode, table, engine, runner, options.seed);
+                     options.mode, table, runner, options.seed);
   }
   const auto group_answers = [&] {
     AnswerTable answers = runner.answers();
@@ -258,11 +260,11 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (order != nullptr)
     result.num_samples = static_cast<std::int64_t>(order->size());  // the pilots saw all
   if (deltas != nullptr) result.interactions = deltas->result(table.names, table.state_of_group);
-  result.forward_equivalents = engine.forward_equivalents() /
+  result.forward_equivalents = engine.work().forward_equivalents() /
                                static_cast<double>(std::max<std::int64_t>(
                                    1, order != nullptr ? static_cast<std::int64_t>(order->size())
                                                        : runner.num_samples_opened()));
-  result.num_runs = engine.num_runs();
+  result.num_runs = engine.work().num_runs();
   result.num_kept = runner.num_kept();
   result.num_evaluations = runner.num_done() - runner.num_kept();
   if (options.thread_use == ThreadUse::kMeasured) {

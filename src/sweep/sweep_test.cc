@@ -74,25 +74,27 @@ TEST(Sweep, EveryCacheOffGivesTheSameBits) {
     const std::vector<Feed> feeds = samples(model, 2);
     calibrate(sim, feeds);
     simulate::Engine& engine = sim.engine();
-    engine.observe_shapes(feeds[0]);
+    simulate::Evaluator& evaluator = engine.evaluator();
+    engine.shapes().observe(feeds[0]);
     std::vector<simulate::State> states;
-    for (const int site : engine.enabled_state()) states.push_back({site});
-    simulate::EnginePlan plan =
-        simulate::set_exact_plan(engine, states, feeds[0], {.num_samples = 2}, 1).engine;
+    for (const int site : engine.network().enabled_state()) states.push_back({site});
+    simulate::EvaluationPlan plan =
+        engine.planner().set_plan(states, feeds[0], {.num_samples = 2}, 1).evaluation;
     plan.repeated_bits.clear();
     std::vector<simulate::Evaluation> kept;
     // The first sample fills what the second one finds.
     std::shared_ptr<simulate::Sample> shared;
     for (const Feed& feed : feeds) {
       kept.clear();
-      shared = engine.open_sample(feed);
-      for (const simulate::State& state : states) kept.push_back(engine.evaluate(state, *shared));
+      shared = evaluator.open_sample(feed);
+      for (const simulate::State& state : states)
+        kept.push_back(evaluator.evaluate(state, *shared));
     }
-    engine.set_memory_limit(0);  // a session at a time
+    engine.sessions().set_memory_limit(0);  // a session at a time
     for (std::size_t s = 0; s < states.size(); ++s) {
-      engine.set_plan(plan);  // forgets which suffixes repeat the float pass
-      const auto sample = engine.open_sample(feeds[1]);
-      const simulate::Evaluation alone = engine.evaluate(states[s], *sample);
+      evaluator.set_plan(plan);  // forgets which suffixes repeat the float pass
+      const auto sample = evaluator.open_sample(feeds[1]);
+      const simulate::Evaluation alone = evaluator.evaluate(states[s], *sample);
       for (std::size_t i = 0; i < alone.outputs.size(); ++i) {
         EXPECT_TRUE(alone.outputs[i].equal_bits(kept[s].outputs[i])) << name;
         EXPECT_TRUE((*alone.reference)[i].equal_bits((*kept[s].reference)[i])) << name;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bitsweep/sweep.h"
-#include "simulate/engine.h"
+#include "simulate/evaluator.h"
 
 namespace bitsweep::sweeping {
 
@@ -13,9 +13,9 @@ struct Threads {
 };
 
 /// For ThreadUse::kMeasured passes of the float model over this sample are timed, which sets the
-/// engine's plan and counts as work. Where threads inside a run change bits of the outputs, they
+/// evaluator's plan and counts as work. Where threads inside a run change bits of the outputs, they
 /// are not chosen.
-Threads choose_threads(simulate::Engine& engine, ThreadUse use, const Feed& sample,
+Threads choose_threads(simulate::Evaluator& evaluator, ThreadUse use, const Feed& sample,
                        int num_threads);
 
 }  // namespace bitsweep::sweeping

@@ -6,6 +6,7 @@
 #include "bitsweep/allocation.h"
 #include "graph/macs.h"
 #include "simulate/engine.h"
+#include "simulate/shapes.h"
 
 namespace bitsweep {
 namespace {
@@ -56,9 +57,10 @@ double effective_bits(const Format& format) {
 BitOperations::BitOperations(const Simulation& simulation,
                              const std::vector<QuantizerGroup>& groups, BitOpsCounting counting)
     : counting_(counting) {
-  simulate::Engine& engine = simulation.engine();
-  if (!engine.find_shapes()) engine.observe_shapes(zeros(simulation.model()));
-  const graph::Graph& graph = engine.graph();
+  const simulate::Network& network = simulation.engine().network();
+  simulate::Shapes& shapes = simulation.engine().shapes();
+  if (!shapes.find()) shapes.observe(zeros(simulation.model()));
+  const graph::Graph& graph = network.graph();
 
   for (const QuantizerGroup& group : groups) {
     const bool has_parameters = !group.parameters.empty();
@@ -66,7 +68,7 @@ BitOperations::BitOperations(const Simulation& simulation,
                                       : Format{});
   }
   const allocate::Operands operands(graph, groups);
-  for (const graph::Operator& op : engine.placement().operators) {
+  for (const graph::Operator& op : network.placement().operators) {
     std::int64_t macs = 0;
     Product product;
     if (counting == BitOpsCounting::kReference) {

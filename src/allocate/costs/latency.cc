@@ -10,6 +10,7 @@
 #include "bitsweep/error.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -54,14 +55,14 @@ struct Work {
   bool has_weight = false;  ///< or a second operand
 };
 
-std::vector<Work> work_of(const simulate::Engine& engine,
+std::vector<Work> work_of(const simulate::Network& network,
                           const std::vector<QuantizerGroup>& groups) {
-  const Operands operands(engine.graph(), groups);
+  const Operands operands(network.graph(), groups);
   std::vector<Work> list;
-  for (const graph::Operator& op : engine.placement().operators) {
+  for (const graph::Operator& op : network.placement().operators) {
     if (op.inputs.empty() || op.outputs.empty()) continue;
     Work work{.op = &op,
-              .shape = shape_text(engine.graph().tensor(op.outputs[0]).shape),
+              .shape = shape_text(network.graph().tensor(op.outputs[0]).shape),
               .activation = operands.of(op.inputs[0]),
               .weight = {},
               .has_weight = false};
@@ -69,7 +70,7 @@ std::vector<Work> work_of(const simulate::Engine& engine,
     for (const auto& [tensor, kind] : op.parameters) {
       if (kind == "weight") second = tensor;
     }
-    if (second != graph::kAbsent && is_quantizable_type(engine.graph().tensor(second).type)) {
+    if (second != graph::kAbsent && is_quantizable_type(network.graph().tensor(second).type)) {
       work.has_weight = true;
       work.weight = operands.of(second);
     }
@@ -171,7 +172,7 @@ CostTable latency_cost(const Simulation& simulation, const std::filesystem::path
                         : simulation.quantizer(groups[g].parameters.front())->format())
         .name();
   };
-  for (const Work& work : work_of(simulation.engine(), groups)) {
+  for (const Work& work : work_of(simulation.engine().network(), groups)) {
     if (!latencies.has_operator(work.op->type)) {
       unknown.insert(work.op->type);
       continue;

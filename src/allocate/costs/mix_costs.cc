@@ -8,6 +8,7 @@
 #include "bitsweep/names.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep {
 namespace {
@@ -63,7 +64,7 @@ CostTable weight_bytes(const Simulation& simulation, const std::vector<Quantizer
   CostTable table{
       .name = "bytes", .rows = {{.constant = 0.0, .by_choice = zeros_like(choices)}}, .pairs = {}};
   const std::map<std::string, Holder> holder = holders(groups);
-  for (const graph::TensorInfo& tensor : simulation.engine().graph().tensors()) {
+  for (const graph::TensorInfo& tensor : simulation.engine().network().graph().tensors()) {
     if (!tensor.is_static || tensor.uses.empty() || !tensor.shape ||
         !is_quantizable_type(tensor.type)) {
       continue;
@@ -100,16 +101,16 @@ bool is_covered(const CostTable::Row& a, const CostTable::Row& b) {
 CostTable peak_bytes(const Simulation& simulation, const std::vector<QuantizerGroup>& groups,
                      const std::vector<std::vector<Candidate>>& choices) {
   CostTable table{.name = "peak", .rows = {}, .pairs = {}};
-  const simulate::Engine& engine = simulation.engine();
+  const simulate::Network& network = simulation.engine().network();
   const std::map<std::string, Holder> holder = holders(groups);
-  for (int p = 0; p < engine.order().size(); ++p) {
+  for (int p = 0; p < network.order().size(); ++p) {
     // What the node reads or leaves for later, and what it makes.
     std::set<TensorId> alive;
-    for (const TensorId t : engine.order().live(p)) alive.insert(t);
-    for (const TensorId t : engine.order().live(p + 1)) alive.insert(t);
+    for (const TensorId t : network.order().live(p)) alive.insert(t);
+    for (const TensorId t : network.order().live(p + 1)) alive.insert(t);
     CostTable::Row row{.constant = 0.0, .by_choice = zeros_like(choices)};
     for (const TensorId t : alive) {
-      const graph::TensorInfo& tensor = engine.graph().tensor(t);
+      const graph::TensorInfo& tensor = network.graph().tensor(t);
       if (!tensor.shape) continue;
       const auto elements = static_cast<double>(num_elements(*tensor.shape));
       const std::string owner = is_quantizable_type(tensor.type)

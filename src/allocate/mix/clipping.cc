@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulate/engine.h"
+#include "simulate/whole_runs.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -55,8 +56,7 @@ bool has_one_range(const Quantizer& q) {
 std::optional<Clipping> worst_clipping(Simulation& simulation,
                                        const std::vector<std::string>& activations,
                                        SampleSource& samples) {
-  simulate::Engine& engine = simulation.engine();
-  const graph::Graph& graph = engine.graph();
+  const graph::Graph& graph = simulation.engine().network().graph();
   std::vector<Meeting> inputs;
   std::vector<Meeting> inside;
   std::vector<graph::TensorId> tensors;
@@ -77,7 +77,8 @@ std::optional<Clipping> worst_clipping(Simulation& simulation,
   while (samples.next(&feed)) {
     for (Meeting& meeting : inputs) meeting.add(feed.at(meeting.tensor()).to_float());
     if (inside.empty()) continue;
-    const std::vector<Tensor> values = engine.run_tensors({}, feed, tensors);
+    const std::vector<Tensor> values =
+        simulation.engine().whole_runs().run_tensors({}, feed, tensors);
     for (std::size_t i = 0; i < inside.size(); ++i) inside[i].add(values[i].to_float());
   }
   std::optional<Clipping> worst;

@@ -8,6 +8,7 @@
 #include "allocate/weight_grids.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/shapes.h"
 #include "simulate/weight_scale_adjustment.h"
 
 namespace bitsweep::allocate {
@@ -194,7 +195,7 @@ void EncodingBank::make_candidate(int candidate, const Tick& tick) {
   simulation_.apply_exception_rules();
   compute_activations(tick);
   compute_parameters();
-  simulate::adjust_weight_scales(simulation_.engine());
+  simulate::adjust_weight_scales(simulation_.engine().network());
   for (auto& [quantizer, entries] : entries_) {
     entries[static_cast<std::size_t>(candidate)] = entry_of(*quantizer, entries);
   }
@@ -219,8 +220,8 @@ void EncodingBank::compute_activations(const Tick& tick) {
 void EncodingBank::observe_shapes() {
   Feed feed;
   samples_.rewind();
-  if (!simulation_.engine().find_shapes() && samples_.next(&feed))
-    simulation_.engine().observe_shapes(feed);
+  simulate::Shapes& shapes = simulation_.engine().shapes();
+  if (!shapes.find() && samples_.next(&feed)) shapes.observe(feed);
 }
 
 void EncodingBank::restore_group(std::size_t group, int candidate) {
@@ -261,7 +262,7 @@ void EncodingBank::complete() {
   if (!is_missing) return;
   calibrate([](const char*, std::int64_t, std::int64_t) {});
   compute_parameters();
-  simulate::adjust_weight_scales(simulation_.engine());
+  simulate::adjust_weight_scales(simulation_.engine().network());
 }
 
 }  // namespace bitsweep::allocate

@@ -26,8 +26,9 @@ class Measurement {
   Measurement(Simulation& simulation, EncodingBank& bank, const std::vector<QuantizerGroup>& groups,
               const std::vector<std::vector<int>>& choices, SampleSource& samples,
               const GroupLossOptions& options, const Tick& tick)
-      : engine_(simulation.engine()),
-        simulation_(simulation),
+      : simulation_(simulation),
+        network_(simulation.engine().network()),
+        evaluator_(simulation.engine().evaluator()),
         bank_(bank),
         choices_(choices),
         samples_(samples),
@@ -42,7 +43,7 @@ class Measurement {
           if (q->enabled()) quantizers.push_back(q);
         }
       }
-      states_.push_back(engine_.sites_of(quantizers));
+      states_.push_back(network_.sites_of(quantizers));
     }
     offsets_.push_back(0);
     for (const auto& list : choices) offsets_.push_back(offsets_.back() + list.size());
@@ -64,7 +65,7 @@ class Measurement {
       run_sample(feed);
       tick_("measure groups", ++done, samples_.size());
     }
-    engine_.set_plan({.threads_per_run = engine_.num_threads()});
+    evaluator_.clear_plan();
     return result();
   }
 
@@ -120,7 +121,7 @@ class Measurement {
     std::vector<double> energy;
     while (samples_.next(&feed)) {
       simulation_.check_feed(feed);
-      if (!engine_.find_shapes()) engine_.observe_shapes(feed);
+      simulation_.engine().shapes().find_or_observe(feed);
       const std::vector<double> of_sample = energies_of(feed);
       energy.resize(of_sample.size(), 0.0);
       for (std::size_t o = 0; o < of_sample.size(); ++o) energy[o] += of_sample[o];
@@ -145,9 +146,9 @@ class Measurement {
     planned_ = true;
     const std::int64_t memory = options_.max_memory_bytes > 0 ? options_.max_memory_bytes
                                                               : simulate::default_memory_bytes();
-    engine_.set_memory_limit(static_cast<std::size_t>(memory));
-    simulate::set_exact_plan(engine_, states_, feed,
-                             {.num_samples = num_samples_, .memory_bytes = memory}, num_threads());
+    simulation_.engine().sessions().set_memory_limit(static_cast<std::size_t>(memory));
+    simulation_.engine().planner().set_plan(
+        states_, feed, {.num_samples = num_samples_, .memory_bytes = memory}, num_threads());
   }
 
   void run_sample(const Feed& feed) {
@@ -165,12 +166,12 @@ class Measurement {
       }
       if (missing.empty()) continue;
       plan(feed);
-      if (sample == nullptr) sample = engine_.open_sample(feed);
+      if (sample == nullptr) sample = evaluator_.open_sample(feed);
       bank_.set_all(c);
       parallel_for(missing.size(), num_threads(), [&](std::size_t i) {
         const auto [g, s] = missing[i];
-        engine_.check_ready(states_[g]);
-        const simulate::Evaluation e = engine_.evaluate(states_[g], *sample);
+        network_.check_ready(states_[g]);
+        const simulate::Evaluation e = evaluator_.evaluate(states_[g], *sample);
         changes[s] = change_of(e.outputs, *e.reference);
         options_.kept->keep(key, keys_[s], kChanges, changes[s]);
       });
@@ -271,8 +272,9 @@ class Measurement {
     return std::clamp((whole - by_sample) / whole * samples / (samples - 1.0), 0.0, 1.0);
   }
 
-  simulate::Engine& engine_;
   Simulation& simulation_;
+  const simulate::Network& network_;
+  simulate::Evaluator& evaluator_;
   EncodingBank& bank_;
   const std::vector<std::vector<int>>& choices_;
   SampleSource& samples_;
@@ -305,7 +307,7 @@ GroupLosses measure_group_losses(Simulation& simulation, EncodingBank& bank,
   try {
     return measurement.run();
   } catch (...) {
-    simulation.engine().set_plan({.threads_per_run = simulation.engine().num_threads()});
+    simulation.engine().evaluator().clear_plan();
     throw;
   }
 }

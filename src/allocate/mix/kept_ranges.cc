@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -63,7 +64,7 @@ void KeptRanges::observed_behind(const Quantizers& weights) {
   }
   Sha256 hash;
   hash.add(calibration_);
-  hash.add(kept_->keys_of(simulation_, {simulation_.engine().sites_of(enabled)}).front());
+  hash.add(kept_->keys_of(simulation_, {simulation_.engine().network().sites_of(enabled)}).front());
   calibration_ = hash.digest();
 }
 

@@ -6,6 +6,7 @@
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::allocate {
 namespace {
@@ -23,7 +24,7 @@ simulate::State whole_state(const Simulation& simulation) {
     const Quantizer* q = simulation.quantizer(name).get();
     if (q->enabled()) quantizers.push_back(q);
   }
-  return simulation.engine().sites_of(quantizers);
+  return simulation.engine().network().sites_of(quantizers);
 }
 
 }  // namespace

@@ -267,4 +267,20 @@ void calibrate(Simulation& simulation, const std::vector<Feed>& feeds) {
   simulation.finish_calibration();
 }
 
+Model residual_net(std::int64_t channels) {
+  ModelBuilder m;
+  m.input("x", {-1, channels, -1, -1}).random("stem", {channels, channels, 1, 1}, 7);
+  m.node("h = Conv(x, stem)");
+  std::string last = "h";
+  for (const std::string k : {"0", "1", "2"}) {
+    m.random("w" + k, {channels, channels, 3, 3}, 3).random("v" + k, {channels, channels, 1, 1}, 5);
+    m.node("a" + k + " = Conv(" + last + ", w" + k + ") {pads: [1, 1, 1, 1]}");
+    m.node("r" + k + " = Relu(a" + k + ")").node("b" + k + " = Conv(r" + k + ", v" + k + ")");
+    m.node("s" + k + " = Add(b" + k + ", " + last + ")").node("o" + k + " = Relu(s" + k + ")");
+    last = "o" + k;
+  }
+  m.node("y = GlobalAveragePool(" + last + ")").output("y");
+  return m.model();
+}
+
 }  // namespace bitsweep::simulate::testing

@@ -18,6 +18,9 @@ std::vector<std::pair<std::string, Model>> nets();
 Model net(const std::string& name);
 /// Further ones, for what must hold on every kind of network.
 std::vector<std::pair<std::string, Model>> more_nets();
+/// Residual blocks, "o0" to "o2", of which the second starts at a cut. Open dimensions, as
+/// exporters leave them.
+Model residual_net(std::int64_t channels);
 
 /// Reproducible samples for a model; open dimensions become 2.
 std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed = 7);

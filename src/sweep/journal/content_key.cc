@@ -1,6 +1,7 @@
 #include "sweep/journal/content_key.h"
 
 #include "base/sha256.h"
+#include "simulate/engine.h"
 #include "simulate/feed_digest.h"
 #include "simulate/runtime_version.h"
 
@@ -51,11 +52,11 @@ StateKeys::StateKeys(const Simulation& simulation, std::string_view path) {
   hash.add(simulation.model().content_hash());
   hash.add(path);
   base_ = hash.digest();
-  const simulate::Engine& engine = simulation.engine();
-  const auto& sites = engine.placement().sites;
+  const simulate::Network& network = simulation.engine().network();
+  const auto& sites = network.placement().sites;
   for (std::size_t s = 0; s < sites.size(); ++s) {
-    sites_.push_back(key_of_site(engine.graph().tensor(sites[s].tensor).name,
-                                 *engine.quantizer(static_cast<int>(s))));
+    sites_.push_back(key_of_site(network.graph().tensor(sites[s].tensor).name,
+                                 *network.quantizer(static_cast<int>(s))));
   }
 }
 

@@ -8,7 +8,7 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/simulation.h"
 #include "bitsweep/tensor.h"
-#include "simulate/engine.h"
+#include "simulate/network.h"
 
 namespace bitsweep::journal {
 

@@ -6,6 +6,7 @@
 #include "base/sha256.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/network.h"
 #include "sweep/journal/content_key.h"
 #include "sweep/journal/run_directory.h"
 
@@ -42,7 +43,7 @@ struct ScoreJournal::Parts {
     std::vector<const Quantizer*> quantizers;
     for (const std::string& tensor : enabled)
       quantizers.push_back(simulation.quantizer(tensor).get());
-    return states.of(simulation.engine().sites_of(quantizers));
+    return states.of(simulation.engine().network().sites_of(quantizers));
   }
 
   const Simulation& simulation;
