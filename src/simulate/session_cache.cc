@@ -57,20 +57,28 @@ std::shared_ptr<const Session> SessionCache::get(const std::string& key, const B
 std::shared_ptr<const Session> SessionCache::make(SessionRecipe recipe) {
   // Measured: the runtime holds every weight about twice while it lays them out.
   const std::size_t need = 2 * Session::size_of(recipe.piece, recipe.options);
-  const auto reserve = [&](bool begins) {
-    const std::lock_guard lock(mutex_);
-    in_making_ = begins ? in_making_ + need : in_making_ - need;
-    if (begins) evict_locked();
-  };
-  reserve(true);
+  begin_making(need);
   try {
     auto session = std::make_shared<const Session>(std::move(recipe.piece), recipe.options);
-    reserve(false);
+    end_making(need);
     return session;
   } catch (...) {
-    reserve(false);
+    end_making(need);
     throw;
   }
+}
+
+void SessionCache::begin_making(std::size_t need) {
+  std::unique_lock lock(mutex_);
+  made_.wait(lock, [&] { return in_making_ == 0 || in_making_ + need <= capacity_; });
+  in_making_ += need;
+  evict_locked();
+}
+
+void SessionCache::end_making(std::size_t need) {
+  const std::lock_guard lock(mutex_);
+  in_making_ -= need;
+  made_.notify_all();
 }
 
 void SessionCache::evict_locked() {

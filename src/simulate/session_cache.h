@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -25,8 +26,8 @@ struct SessionRecipe {
 
 /// Sessions by key, least recently used first out when their size passes the capacity, with what
 /// those need that are being made. What nobody can ask for again goes before one is made.
-/// Thread-safe: different keys are built at the same time, one key is built once. A session in use
-/// survives its eviction.
+/// Thread-safe: different keys are built at the same time as far as the capacity goes, one key is
+/// built once. A session in use survives its eviction.
 class SessionCache {
  public:
   using Builder = std::function<SessionRecipe()>;
@@ -48,6 +49,9 @@ class SessionCache {
   using Wanted = std::function<bool(const std::string& key, const Entry& entry)>;
 
   std::shared_ptr<const Session> make(SessionRecipe recipe);
+  /// Waits until what is being made leaves that much room.
+  void begin_making(std::size_t need);
+  void end_making(std::size_t need);
   void evict_locked();
   void erase_outdated();
   /// Those that are being built stay.
@@ -58,6 +62,7 @@ class SessionCache {
   std::size_t capacity_ = std::size_t{8} << 30;
   std::size_t size_ = 0;
   std::size_t in_making_ = 0;
+  std::condition_variable made_;
   std::list<std::string> recent_;  // front: used last
   Entries entries_;
 };
