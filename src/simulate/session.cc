@@ -166,7 +166,10 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
   for (const std::string& name : impl.piece.output_names) impl.output_names.push_back(name.c_str());
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  impl_.reset();
+  give_back_freed_memory(size_bytes_);
+}
 
 std::size_t Session::size_of(const graph::Piece& piece, const SessionOptions& options) {
   std::size_t bytes = kSessionBytes + piece.bytes.size();

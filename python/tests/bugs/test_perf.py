@@ -108,6 +108,35 @@ def test_samples_of_a_file_give_their_memory_back():
     assert many < 1.1 * few
 
 
+# Sessions that observe hold the quantized weights: 40 MB here.
+OBSERVED = """
+import ctypes
+from pathlib import Path
+import numpy as np
+import bitsweep
+from models import Graph
+
+def anonymous():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith("RssAnon"))
+
+g, x = Graph(), "x"
+for i in range(40):
+    x = g.linear(x, 512, 512, f"linear{i}")
+sim = bitsweep.QuantizationSimModel(g.model({"x": (1, 512)}, {"y": x}))
+sim.compute_encodings([{"x": np.ones((1, 512), np.float32)}])
+print(anonymous())
+ctypes.CDLL(None).malloc_trim(0)
+print(anonymous())
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc, calls glibc")
+def test_a_calibration_gives_the_memory_of_its_sessions_back():
+    left, least = peaks(OBSERVED)
+    assert left < 1.1 * least
+
+
 # G47
 def test_work_is_known_up_front_and_falls_with_depth():
     example = convolutions(30)
