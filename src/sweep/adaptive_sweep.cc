@@ -1,6 +1,7 @@
 #include "sweep/adaptive_sweep.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -89,7 +90,7 @@ Work AdaptiveSweep::work_of(const std::vector<Evaluation>& evaluations) const {
   Work work;
   std::set<std::size_t> places;
   for (const auto& [state, place] : evaluations) {
-    work += {.evaluations = 1.0, .passes = runner_.cost(state)};
+    work += {.evaluations = 1.0, .passes = costs_[state]};
     places.insert(place);
   }
   work.passes += static_cast<double>(places.size());  // the float passes
@@ -103,11 +104,10 @@ bool AdaptiveSweep::evaluate(const std::vector<Evaluation>& evaluations) {
     if (!sample) sample.emplace().place = place;
     sample->states.push_back(state);
   }
+  const std::int64_t before = runner_.num_done();
   runner_.run(std::move(work), num_threads_, on_tick_);
   if (runner_.stopped()) return false;
-  const AnswerTable all = answers();
-  for (const auto& [state, place] : evaluations) {
-    if (place < all[state].size() && all[state][place]) continue;
+  if (runner_.num_done() - before < std::ssize(evaluations)) {
     throw Error(ErrorCode::kInvalidData, "sweep",
                 "the samples were fewer when they were read again",
                 "give the same samples in every pass, or leave until_stable out");

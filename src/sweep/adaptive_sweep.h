@@ -37,6 +37,7 @@ class AdaptiveSweep {
   void add_pilots();
   SampleOrder order_by_pilots() const;
   AnswerTable answers() const;
+  /// Of states of the table.
   Work work_of(const std::vector<Evaluation>& evaluations) const;
   std::vector<Evaluation> missing() const;
   /// @returns false when the sweep was stopped.

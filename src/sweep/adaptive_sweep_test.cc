@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
+#include "bitsweep/error.h"
 #include "bitsweep/sweep.h"
 #include "simulate/testing/nets.h"
 
@@ -29,6 +31,22 @@ class CrashingSource : public VectorSource {
 
  private:
   int num_left_;
+};
+
+/// Has fewer samples each time it is read again.
+class DwindlingSource : public VectorSource {
+ public:
+  explicit DwindlingSource(std::vector<Feed> feeds)
+      : VectorSource(std::move(feeds)), num_samples_(static_cast<int>(VectorSource::size())) {}
+  bool next(Feed* feed) override { return num_read_++ < num_samples_ && VectorSource::next(feed); }
+  void rewind() override {
+    VectorSource::rewind();
+    num_samples_ -= std::exchange(num_read_, 0) > 0 ? 8 : 0;
+  }
+
+ private:
+  int num_samples_;
+  int num_read_ = 0;
 };
 
 class AdaptiveSweeps : public ::testing::Test {
@@ -75,6 +93,12 @@ TEST_F(AdaptiveSweeps, AreTheSameBitsForAnyNumberOfThreads) {
   const SweepResult one = run(1);
   expect_same(run(2), one);
   expect_same(run(3), one);
+}
+
+TEST_F(AdaptiveSweeps, SayThatTheSamplesBecameFewer) {
+  DwindlingSource source(feeds_);
+  EXPECT_THAT([&] { run(source, 2); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("were fewer")));
 }
 
 TEST_F(AdaptiveSweeps, GoOnAfterACrashAndEndAsIfItHadNotBeen) {
