@@ -24,7 +24,7 @@ def main() -> int:
         )
         return 1
     library = _ort.library_path()
-    if library.name:
-        os.environ.setdefault("BITSWEEP_ORT_LIB", str(library))
+    if library:
+        os.environ.setdefault("BITSWEEP_ORT_LIB", library)
     sys.stdout.flush()
     os.execv(command, [str(command), *sys.argv[1:]])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import bitsweep
+from bitsweep import _ort
 
 MODULES = sorted(
     m.name
@@ -46,6 +47,26 @@ def test_module_runs_the_command():
     )
     assert done.returncode == 0, done.stderr
     assert "sweep" in done.stdout
+
+
+def test_the_runtime_that_the_environment_names_is_opened():
+    library = _ort.library_path()
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+    script = (
+        "import bitsweep; from models import *; g = Graph();"
+        "bitsweep.QuantizationSimModel(g.model({'x': (1, 2)}, {'y': g.op('Relu', ['x'], 'y')}))"
+    )
+
+    def run(path: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            env=environment | {"BITSWEEP_ORT_LIB": path},
+        )
+
+    assert run(library).returncode == 0
+    assert "/nowhere.so" in run("/nowhere.so").stderr
 
 
 def test_a_missing_command_gets_a_sentence(monkeypatch, capsys, tmp_path):
