@@ -151,7 +151,7 @@ struct MixResult {
   int num_measured = 0;            ///< configurations run for real
   std::int64_t num_run = 0;        ///< runs of a state on a sample
   std::int64_t num_kept = 0;       ///< those that the run directory answered
-  std::vector<std::string> notes;  ///< choices left out, and why
+  std::vector<std::string> notes;  ///< choices left out, mixes that give NaN, and why
   double elapsed_s = 0.0;
 };
 

@@ -12,12 +12,12 @@
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/agreement.h"
-#include "export/first_nan.h"
 #include "export/plain_agreement.h"
 #include "export/verify_runs.h"
 #include "graph/inlined_functions.h"
 #include "graph/onnx_checks.h"
 #include "simulate/engine.h"
+#include "simulate/first_nan.h"
 #include "simulate/network.h"
 
 namespace bitsweep {
@@ -260,7 +260,7 @@ class Verifier {
 
   void note_nan() {
     if (broken_outputs_.empty()) return;
-    const std::string begin = exporting::first_nan(simulation_, broken_);
+    const std::string begin = simulate::first_nan(simulation_, broken_);
     result_.notes.push_back(fmt::format(
         "the simulation computes NaN in \"{}\" where the float model does not{}{}; "
         "give what it is computed from more bits or leave that in float; QuantizeLinear "

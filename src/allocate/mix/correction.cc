@@ -236,7 +236,7 @@ BudgetProblem corrected_problem(const BudgetProblem& problem,
                                 const std::vector<MeasuredMix>& measured) {
   std::vector<MeasuredMix> finite;  // NaN and infinite outputs are no sum of anything
   std::copy_if(measured.begin(), measured.end(), std::back_inserter(finite),
-               [](const MeasuredMix& mix) { return mix.db > -allocate::kMaxDb; });
+               [](const MeasuredMix& mix) { return !allocate::is_not_finite(mix.db); });
   if (finite.empty()) return problem;
   const Regression regression(problem, finite);
   return regression.corrected(best_fit(regression, !problem.interactions.empty(), finite.size()));

@@ -119,6 +119,8 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
     MixTask task(options, std::move(start.problem), runs);
     MixResult result = run_task(task, runs, groups, simulation, test, tick);
     result.notes = std::move(start.notes);
+    if (std::string note = runs.not_finite_note(); !note.empty())
+      result.notes.push_back(std::move(note));
     result.num_kept = kept.num_found();
     result.num_run = kept.num_run();
     for (const std::string& note : kept.notes()) result.notes.push_back(note);

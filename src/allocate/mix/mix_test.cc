@@ -22,6 +22,7 @@ using graph::testing::ModelBuilder;
 using simulate::testing::net;
 using simulate::testing::samples;
 using simulate::testing::VectorSource;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -482,6 +483,27 @@ TEST(Mix, ChoicesWithInfiniteOutputsAreNamedAndOnNoPointOfTheCurve) {
   EXPECT_THAT(r.notes, Contains(HasSubstr("gives NaN or infinite outputs and was left out")));
   ASSERT_FALSE(r.frontier.empty());
   for (const MixPoint& point : r.frontier) EXPECT_GT(point.measured_db, -100.0);
+}
+
+TEST(Mix, NamesWhereNanBeginsInWholeConfigurations) {
+  // Rounded to 8 bits many values of "a" and "b" become 0: one of them alone makes 0 or the limit
+  // of the clip, both together NaN.
+  ModelBuilder m;
+  m.input("x", {1, 64}).random("w", {64, 8}, 1);
+  m.floats("low", {1}, {-2.0F})
+      .floats("high", {1}, {2.0F})
+      .floats("five", {1}, {5.0F})
+      .floats("ten", {1}, {10.0F});
+  m.node("s = Mul(x, five)").node("a = Exp(s)").node("t = Mul(x, ten)").node("b = Exp(t)");
+  m.node("q = Div(a, b)").node("r = Clip(q, low, high)").node("y = MatMul(r, w)").output("y");
+  Simulation sim(m.model());
+  VectorSource data(samples(sim.model(), 3));
+  const MixResult r = mix(sim, data, data, nullptr, options({"bops<=1"}));
+  ASSERT_TRUE(r.chosen);
+  EXPECT_GT(r.chosen->measured_db, -100.0);
+  EXPECT_THAT(r.notes, Contains(AllOf(HasSubstr("mixes that were run give NaN"),
+                                      HasSubstr("it begins in \"q\""),
+                                      HasSubstr("turn values of \"a\" and \"b\" to 0"))));
 }
 
 // Public report: layers that cannot be configured were left out of the budget.

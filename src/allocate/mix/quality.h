@@ -8,6 +8,9 @@ namespace bitsweep::allocate {
 /// Signal over noise above which outputs count as equal, in dB.
 inline constexpr double kMaxDb = 100.0;
 
+/// What stands for a configuration with NaN or infinite outputs, or whose noise is beyond measure.
+inline bool is_not_finite(double db) { return db <= -kMaxDb; }
+
 /// Natural logarithm of a loss by dB of quality.
 inline const double kNepersPerDb = std::log(10.0) / 10.0;
 

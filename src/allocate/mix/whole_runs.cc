@@ -6,6 +6,7 @@
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
+#include "simulate/first_nan.h"
 #include "simulate/network.h"
 
 namespace bitsweep::allocate {
@@ -117,6 +118,19 @@ double WholeRuns::score_of(const std::vector<Sums>& samples, std::size_t but,
   return metric->score();
 }
 
+std::string WholeRuns::not_finite_note() const {
+  const auto count = std::count_if(runs_.begin(), runs_.end(), [](const WholeRun& run) {
+    return is_not_finite(run.measured.db);
+  });
+  if (count == 0) return {};
+  const bool is_known = nan_begins_ && !nan_begins_->empty();
+  return std::to_string(count) + " of " + std::to_string(runs_.size()) +
+         " mixes that were run give NaN or infinite outputs" +
+         (is_known ? "; in the first of them " + *nan_begins_ +
+                         ": pin what it is computed from to more bits"
+                   : "");
+}
+
 std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_references) {
   const journal::Key state = kept_.keys_of(simulation_, {whole_state(simulation_)}).front();
   samples.rewind();
@@ -131,6 +145,8 @@ std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_ref
       sums = one->state();
       kept_.keep(key, state, kSums, *sums);
     }
+    if (!nan_begins_ && is_not_finite(score_of({*sums}, kNone, {})))
+      nan_begins_ = simulate::first_nan(simulation_, feed);
     result.push_back(std::move(*sums));
     tick_("measure mixes", static_cast<std::int64_t>(result.size()), samples.size());
   }

@@ -52,6 +52,9 @@ class WholeRuns {
   /// Of these activations in a configuration, on the search samples: see worst_clipping().
   std::optional<Clipping> clipping(const std::vector<int>& choices,
                                    const std::vector<std::string>& activations);
+  /// How many of those that were run give NaN or infinite outputs, and where NaN begins in the
+  /// first of them; empty when none does.
+  std::string not_finite_note() const;
   /// SQNR of the simulation as it is set now, in dB, of the worst output.
   double score(SampleSource& samples);
 
@@ -83,6 +86,7 @@ class WholeRuns {
   /// Float outputs of search samples, by number.
   std::map<std::size_t, std::shared_ptr<const MetricReference>> references_;
   std::int64_t reference_bytes_ = 0;
+  std::optional<std::string> nan_begins_;  ///< see simulate::first_nan()
 };
 
 }  // namespace bitsweep::allocate

@@ -1,17 +1,19 @@
-#include "export/first_nan.h"
+#include "simulate/first_nan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "simulate/engine.h"
 #include "simulate/network.h"
 #include "simulate/plain_run.h"
 
-namespace bitsweep::exporting {
+namespace bitsweep::simulate {
 namespace {
 
 using graph::TensorId;
@@ -22,10 +24,9 @@ std::size_t count(const Tensor& tensor, bool (*is)(float)) {
 }
 
 // Large weights stay where they lie.
-std::vector<Tensor> values(const simulate::Network& network, const Feed& sample,
+std::vector<Tensor> values(const Network& network, const Feed& sample,
                            const std::vector<TensorId>& tensors, bool quantized) {
-  return simulate::PlainRun(network,
-                            {.quantized = quantized, .rounds_as_file = false, .outputs = tensors})
+  return PlainRun(network, {.quantized = quantized, .rounds_as_file = false, .outputs = tensors})
       .run(sample);
 }
 
@@ -35,7 +36,7 @@ bool is_zero(float x) { return x == 0.0F; }
 }  // namespace
 
 std::string first_nan(const Simulation& simulation, const Feed& sample) {
-  const simulate::Network& network = simulation.engine().network();
+  const Network& network = simulation.engine().network();
   const graph::Graph& graph = network.graph();
   std::vector<TensorId> tensors;
   std::map<TensorId, std::size_t> place;
@@ -53,16 +54,19 @@ std::string first_nan(const Simulation& simulation, const Feed& sample) {
     const graph::Node& node = graph.node(graph.tensor(tensors[i]).producer);
     std::string text = fmt::format("it begins in \"{}\" ({} \"{}\")", graph.tensor(tensors[i]).name,
                                    node.op_type, node.name);
+    std::vector<std::string> zeroed;
     for (const TensorId input : node.inputs) {
       const auto it = place.find(input);
       if (it == place.end()) continue;
       if (count(got[it->second], is_zero) > count(wanted[it->second], is_zero))
-        text += fmt::format(", where the quantizers turn values of \"{}\" to 0",
-                            graph.tensor(input).name);
+        zeroed.push_back(graph.tensor(input).name);
     }
+    if (!zeroed.empty())
+      text += fmt::format(", where the quantizers turn values of \"{}\" to 0",
+                          fmt::join(zeroed, "\" and \""));
     return text;
   }
   return {};
 }
 
-}  // namespace bitsweep::exporting
+}  // namespace bitsweep::simulate
