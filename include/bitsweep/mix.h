@@ -159,9 +159,9 @@ struct MixResult {
 ///
 /// 1. One calibration gives the ranges of every candidate. 2. Each choice of each group runs alone
 /// (with prefix reuse); the changes of the outputs give losses and, by their inner products, the
-/// interactions; where only one answer is asked for, on the samples that hold half of the noise of
-/// the candidates run everywhere. 3. The budget solver chooses; the choice is run for real; what
-/// was predicted wrong is corrected; again, until prediction and measurement agree. 4. Each
+/// interactions; for one answer alone on the samples that hold half of the noise, and not at all
+/// where the cheapest configuration reaches the quality. 3. The budget solver chooses; the choice
+/// is run for real; what was predicted wrong is corrected; again, until both agree. 4. Each
 /// candidate runs in all groups at once: the result is never worse than those that meet the
 /// targets. The result is always a measured configuration, and the simulation is left in it,
 /// calibrated. Quality is SQNR in dB, of the worst output.

@@ -107,6 +107,16 @@ void improve(MixTask& task) {
 
 }  // namespace
 
+const WholeRun* cheapest_that_is_enough(MixTask& task) {
+  if (!task.wanted_db()) return nullptr;
+  const BudgetSolution cheapest =
+      least_cost(task.base(), task.cost(), 0.0, task.limits(), task.without_bound());
+  if (!cheapest.feasible()) return nullptr;
+  const double db = task.runs().look_at(cheapest.choices).db;
+  if (db < *task.wanted_db()) return nullptr;
+  return &task.runs().measure(cheapest.choices, db);
+}
+
 MixChoice choose(MixTask& task, const MixGroups& groups) {
   MixChoice choice;
   const BudgetSolution top = least_loss(task.base(), task.limits(), task.without_bound());

@@ -14,6 +14,10 @@ struct MixChoice {
   int rounds = 0;
 };
 
+/// Runs the cheapest configuration within the limits, of which costs alone are known; null when it
+/// misses the quality, or none was asked for.
+const WholeRun* cheapest_that_is_enough(MixTask& task);
+
 /// Solves, runs the answer, corrects what was predicted wrong, and again, until prediction and
 /// measurement agree; then looks around the best one.
 MixChoice choose(MixTask& task, const MixGroups& groups);

@@ -69,33 +69,36 @@ std::optional<allocate::SomeSamples> samples_of_groups(const MixOptions& options
   return std::make_optional<allocate::SomeSamples>(search, std::move(telling));
 }
 
-MixResult run_task(MixTask& task, allocate::WholeRuns& runs, const allocate::MixGroups& groups,
-                   Simulation& simulation, SampleSource* test, const allocate::Tick& tick) {
-  MixResult result;
+/// Searches, and draws the curve; null when nothing meets the targets, or none were given.
+const WholeRun* run_task(MixTask& task, const allocate::MixGroups& groups,
+                         const allocate::Tick& tick, MixResult* result) {
   const MixOptions& options = task.options();
   if (!options.targets.empty()) {
     const allocate::MixChoice choice = allocate::choose(task, groups);
-    result.infeasible = choice.infeasible;
-    result.rounds = choice.rounds;
+    result->infeasible = choice.infeasible;
+    result->rounds = choice.rounds;
   }
   if (wants_curve(options)) {
     for (const WholeRun& run : allocate::make_curve(task, tick))
-      result.frontier.push_back(point_of(run, task, groups));
+      result->frontier.push_back(point_of(run, task, groups));
   }
-  result.groups = groups.groups;
-  result.num_measured = static_cast<int>(runs.all().size());
   // Of all that was run, for the curve too.
   const WholeRun* chosen = options.targets.empty() ? nullptr : task.best();
-  if (chosen != nullptr) {
-    result.infeasible.clear();
-    result.chosen = point_of(*chosen, task, groups);
-    result.agreed = std::abs(chosen->predicted_db - chosen->measured.db) <= options.tolerance_db;
-    if (options.budget.bound) prove(task, *chosen, &result);
-    runs.set(chosen->measured.choices);
-    if (test != nullptr) result.test_db = runs.score(*test);
-    result.checks = allocate::final_checks(simulation, test, options, tick);
-  }
-  return result;
+  if (chosen != nullptr && options.budget.bound) prove(task, *chosen, result);
+  return chosen;
+}
+
+/// Leaves the simulation in what was chosen, and checks it.
+void settle(const WholeRun& chosen, MixTask& task, const allocate::MixGroups& groups,
+            Simulation& simulation, SampleSource* test, const allocate::Tick& tick,
+            MixResult* result) {
+  result->infeasible.clear();
+  result->chosen = point_of(chosen, task, groups);
+  result->agreed =
+      std::abs(chosen.predicted_db - chosen.measured.db) <= task.options().tolerance_db;
+  task.runs().set(chosen.measured.choices);
+  if (test != nullptr) result->test_db = task.runs().score(*test);
+  result->checks = allocate::final_checks(simulation, test, task.options(), tick);
 }
 
 }  // namespace
@@ -112,13 +115,27 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
                               &kept);
   try {
     allocate::WholeRuns runs(simulation, bank, groups, kept, search, tick);
-    std::optional<allocate::SomeSamples> some = samples_of_groups(options, runs, search);
-    allocate::GroupProblem start = allocate::problem_of_groups(
-        simulation, bank, groups, some ? *some : search, options, kept, tick);
-    if (!some) runs.weigh_samples(std::move(start.sample_weights));
-    MixTask task(options, std::move(start.problem), runs);
-    MixResult result = run_task(task, runs, groups, simulation, test, tick);
-    result.notes = std::move(start.notes);
+    MixResult result;
+    MixTask costs(options, allocate::problem_of_costs(simulation, groups, options, &result.notes),
+                  runs);
+    const WholeRun* cheapest =
+        wants_curve(options) ? nullptr : allocate::cheapest_that_is_enough(costs);
+    if (cheapest != nullptr) {
+      result.notes.emplace_back(
+          "the cheapest candidates reach the quality everywhere: nothing else was run");
+      settle(*cheapest, costs, groups, simulation, test, tick, &result);
+    } else {
+      std::optional<allocate::SomeSamples> some = samples_of_groups(options, runs, search);
+      allocate::GroupProblem start = allocate::problem_of_groups(
+          simulation, bank, groups, some ? *some : search, options, kept, tick);
+      if (!some) runs.weigh_samples(std::move(start.sample_weights));
+      MixTask task(options, std::move(start.problem), runs);
+      result.notes = std::move(start.notes);
+      if (const WholeRun* chosen = run_task(task, groups, tick, &result))
+        settle(*chosen, task, groups, simulation, test, tick, &result);
+    }
+    result.groups = groups.groups;
+    result.num_measured = static_cast<int>(runs.all().size());
     if (std::string note = runs.not_finite_note(); !note.empty())
       result.notes.push_back(std::move(note));
     result.num_kept = kept.num_found();

@@ -95,6 +95,19 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
 
 }  // namespace
 
+BudgetProblem problem_of_costs(const Simulation& simulation, const MixGroups& groups,
+                               const MixOptions& options, std::vector<std::string>* notes) {
+  BudgetProblem problem;
+  for (const std::vector<Candidate>& choices : groups.choices)
+    problem.loss.emplace_back(choices.size(), 0.0);
+  problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
+  if (!options.latency_table.empty()) {
+    problem.costs.push_back(
+        latency_cost(simulation, options.latency_table, groups.groups, groups.choices, notes));
+  }
+  return problem;
+}
+
 GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
                                SampleSource& search, const MixOptions& options, KeptRuns& kept,
                                const Tick& tick) {
@@ -109,15 +122,10 @@ GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGr
   result.notes = groups.notes;
   leave_out(groups, losses, &result.notes);
   result.sample_weights = std::move(losses.sample_weights);
-  BudgetProblem& problem = result.problem;
-  problem.loss = std::move(losses.loss);
-  problem.interactions = std::move(losses.interactions);
-  repair(problem, groups.choices);
-  problem.costs = mix_cost_tables(simulation, groups.groups, groups.choices);
-  if (!options.latency_table.empty()) {
-    problem.costs.push_back(latency_cost(simulation, options.latency_table, groups.groups,
-                                         groups.choices, &result.notes));
-  }
+  result.problem = problem_of_costs(simulation, groups, options, &result.notes);
+  result.problem.loss = std::move(losses.loss);
+  result.problem.interactions = std::move(losses.interactions);
+  repair(result.problem, groups.choices);
   return result;
 }
 

@@ -16,6 +16,10 @@ struct GroupProblem {
   std::vector<std::string> notes;
 };
 
+/// What choices cost, before anything is known of what they lose.
+BudgetProblem problem_of_costs(const Simulation& simulation, const MixGroups& groups,
+                               const MixOptions& options, std::vector<std::string>* notes);
+
 /// Measures each choice of each group alone and puts the losses, repaired so that more bits never
 /// count as worse, beside the costs. Choices with NaN or infinite outputs leave the groups; the
 /// notes name them.

@@ -143,17 +143,17 @@ TEST_F(MixRanges, OneCalibrationForEachEstimatorAndNoneTheSecondTime) {
   const bitsweep::testing::OwnFolder folder;
   run_directory_ = folder.path();
   const std::vector<std::string> candidates{"W8A8", "W8A8@mse", "W4A8", "W4A8@mse"};
-  const MixResult cold = run(sim_, candidates, {"sqnr>=10"});
+  const MixResult cold = run(sim_, candidates, {"bops<=0.8"});
   EXPECT_EQ(num_calibrated_, 2 * 4);
   num_calibrated_ = 0;
   Simulation again(model_);
-  const MixResult warm = run(again, candidates, {"sqnr>=10"});
+  const MixResult warm = run(again, candidates, {"bops<=0.8"});
   EXPECT_EQ(num_calibrated_, 0);
   EXPECT_EQ(warm.num_run, 0);
   EXPECT_EQ(warm.chosen->by_group, cold.chosen->by_group);
   // Another granularity is another run of its weights, and no calibration.
   Simulation third(model_);
-  const MixResult other = run(third, {"W8A8", "W4A8", "W4A8@block8"}, {"sqnr>=10"});
+  const MixResult other = run(third, {"W8A8", "W4A8", "W4A8@block8"}, {"bops<=0.8"});
   EXPECT_EQ(num_calibrated_, 0);
   EXPECT_GT(other.num_run, 0);
   EXPECT_GT(other.num_kept, 0);

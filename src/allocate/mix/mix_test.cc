@@ -25,6 +25,7 @@ using simulate::testing::VectorSource;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const Candidate kA16W8{Format::integer(16), Format::integer(8)};
 const Candidate kA8W8{Format::integer(8), Format::integer(8)};
@@ -117,6 +118,19 @@ std::pair<double, double> last_everywhere(const std::string& name, const MixOpti
   const std::vector<int> choices = allocate::uniform_choices(groups, first).back();
   return {cost_of(mix_cost_tables(s.sim, groups.groups, groups.choices)[0], choices),
           sqnr(s.sim, s.search)};
+}
+
+TEST(Mix, RunsNothingElseWhereTheCheapestCandidatesReachTheQuality) {
+  Setting s("residual");
+  const MixResult r = s.run(options({"sqnr>=1"}));
+  ASSERT_TRUE(r.chosen) << r.infeasible;
+  EXPECT_DOUBLE_EQ(r.chosen->costs[0], last_everywhere("residual", options({})).first);
+  EXPECT_DOUBLE_EQ(r.chosen->measured_db, sqnr(s.sim, s.search));
+  EXPECT_EQ(r.num_measured, 1);
+  EXPECT_EQ(r.num_run, 3 + 3);  // search and test samples
+  EXPECT_THAT(r.notes, Contains(HasSubstr("nothing else was run")));
+  EXPECT_THAT(Setting("residual").run(options({"sqnr>=25"})).notes,
+              Not(Contains(HasSubstr("nothing else was run"))));
 }
 
 // Losses of whole networks neither add up nor follow from pairs: what one candidate everywhere does

@@ -62,11 +62,15 @@ const std::vector<WholeRuns::Sums>& WholeRuns::sums_of(const std::vector<int>& c
   return it->second;
 }
 
+MeasuredMix WholeRuns::look_at(const std::vector<int>& choices) {
+  return measured_of(choices, sums_of(choices), {});
+}
+
 std::vector<MeasuredMix> WholeRuns::look_at_uniform() {
   std::vector<MeasuredMix> result;
   const std::vector<int> otherwise(groups_.groups.size(), 0);
   for (const std::vector<int>& choices : uniform_choices(groups_, otherwise))
-    result.push_back(measured_of(choices, sums_of(choices), {}));
+    result.push_back(look_at(choices));
   return result;
 }
 

@@ -37,8 +37,10 @@ class WholeRuns {
 
   /// Leaves the simulation in a configuration.
   void set(const std::vector<int>& choices);
-  /// Every candidate in all groups that have it, before anything is known of the groups alone. They
-  /// do not count as measured; measuring them later costs nothing.
+  /// Runs a configuration before anything is known of the groups alone. It does not count as
+  /// measured; measuring it later costs nothing.
+  MeasuredMix look_at(const std::vector<int>& choices);
+  /// The same with every candidate in all groups that have it.
   std::vector<MeasuredMix> look_at_uniform();
   /// References stay valid.
   const WholeRun& measure(const std::vector<int>& choices, double predicted_db);
