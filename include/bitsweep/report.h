@@ -43,6 +43,21 @@ struct SensitivityPage {
   PageIntro intro;
 };
 
+/// What a reader wants beside the name of a group of a sweep.
+struct GroupDetail {
+  /// Role and format of its quantizer, type of its operator, or how many quantizers it has.
+  std::string text;
+  /// Its quantizer is that of another row, which says the same.
+  bool repeats = false;
+};
+
+/// Of each score of a sweep.
+std::vector<GroupDetail> describe_groups(const Simulation& simulation, const SweepResult& result);
+
+/// The page of a sweep: its groups in the order in which the network computes them, with intervals,
+/// ties and interactions, and in words the worst of them and where they lie.
+SensitivityPage sensitivity_page(const Simulation& simulation, const SweepResult& result);
+
 /// Default toggles: projection weights of transformers.
 std::vector<std::string> default_highlight_patterns();
 
@@ -133,10 +148,14 @@ struct FrontierPage {
   PageIntro intro;
 };
 
-/// The frontier of a mix and what was chosen, over one of mix_costs(); groups are in the order in
-/// which the network computes them. @throws Error(kInvalidArgument): unknown cost.
+/// The frontier of a mix and what was chosen, over one of mix_costs(), also in words; groups are in
+/// the order in which the network computes them. @throws Error(kInvalidArgument): unknown cost.
 FrontierPage frontier_page(const Simulation& simulation, const MixResult& result,
                            const std::string& cost, const std::vector<MixTarget>& targets);
+
+/// By how much the test samples miss the quality that was asked for, and what to do; empty when
+/// they do not.
+std::string missed_on_test(const MixResult& result, const std::vector<MixTarget>& targets);
 
 /// Writes one HTML file that needs no network: the curve, and which group has which types in each
 /// of its points. Points whose cost or quality is not finite are listed but not drawn.

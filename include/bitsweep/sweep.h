@@ -166,6 +166,7 @@ struct Stability {
 
 struct SweepResult : MetricScores {
   SweepMode mode = SweepMode::kEnableOne;
+  std::vector<SweepGroup> groups;  ///< as given
   std::vector<MetricScores> more;  ///< of SweepOptions::more_metrics
   std::int64_t num_samples = 0;
   bool complete = true;  ///< false: stopped by the user

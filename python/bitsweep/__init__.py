@@ -30,7 +30,7 @@ from bitsweep.defs import QSpec
 from bitsweep.errors import Error
 from bitsweep.mixing import apply_policy, mix, mix_costs, save_mix_plot, save_policy
 from bitsweep.quantsim import QuantizationSimModel, compute_encodings
-from bitsweep.sweeping import metrics, sweep
+from bitsweep.sweeping import metrics, save_sweep_plot, save_sweep_results, sweep
 from bitsweep.verification import quantize, verify
 
 __version__ = _core.version()
@@ -59,6 +59,8 @@ __all__ = [
     "quantize",
     "save_mix_plot",
     "save_policy",
+    "save_sweep_plot",
+    "save_sweep_results",
     "sweep",
     "verify",
 ]

@@ -14,7 +14,7 @@ from bitsweep.errors import InvalidArgumentError, NotReadyError, error, require_
 from bitsweep.progress import ProgressCallback, resolve
 from bitsweep.quantsim import QuantizationSimModel
 
-__all__ = ["group_quantizers", "metrics", "sweep"]
+__all__ = ["group_quantizers", "metrics", "save_sweep_plot", "save_sweep_results", "sweep"]
 
 metrics = _core.metrics
 
@@ -102,7 +102,7 @@ def sweep(
     -------
     SweepResult
         ``scores`` from most to least sensitive, each with ``name, score, rank, per_sample, per_output, interval,
-        tied_with_next``, in the unit of the metric; ``more`` has those of further metrics. Also ``stability``,
+        tied_with_next``, in the unit of the metric; ``more`` has those of further metrics. Also ``groups``, ``stability``,
         ``interactions``, ``num_samples, forward_equivalents, num_runs, num_kept, elapsed_s`` and ``notes``.
 
     Raises
@@ -160,6 +160,54 @@ def output_positions(
             output = known.index(output)
         positions.append(int(output))
     return positions
+
+
+def save_sweep_plot(
+    sim: QuantizationSimModel, result: _core.SweepResult, path: str | os.PathLike[str]
+) -> None:
+    """Writes a page with the scores along the network, their intervals, ties and interactions.
+
+    Parameters
+    ----------
+    sim : QuantizationSimModel
+        What :func:`sweep` was called with.
+    result : SweepResult
+        With at least one score.
+    path : path
+        HTML file to write; it needs no network.
+
+    Raises
+    ------
+    bitsweep.Error
+        For a result without scores, or a path that cannot be written.
+
+    Examples
+    --------
+    >>> save_sweep_plot(sim, result, "report.html")  # doctest: +SKIP
+    """
+    _core.write_sweep_page(Path(path), sim.native, result)
+
+
+def save_sweep_results(result: _core.SweepResult, path: str | os.PathLike[str]) -> None:
+    """Writes every score as JSON, also per sample; equal results give equal bytes.
+
+    Parameters
+    ----------
+    result : SweepResult
+    path : path
+        File to write. Numbers that JSON lacks are the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which
+        ``float`` reads.
+
+    Raises
+    ------
+    bitsweep.Error
+        For a path that cannot be written.
+
+    Examples
+    --------
+    >>> save_sweep_results(result, "results.json")  # doctest: +SKIP
+    """
+    _core.write_text_file(Path(path), _core.sweep_to_json(result))
 
 
 @checked_types

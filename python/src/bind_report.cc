@@ -45,6 +45,14 @@ void bind_report(nb::module_& m) {
       "highlight_patterns"_a, "details_label"_a = "", "details"_a = std::vector<std::string>(),
       "facts"_a = Pairs());
   m.def(
+      "write_sweep_page",
+      [](const std::filesystem::path& path, const Simulation& simulation,
+         const SweepResult& result) {
+        nb::gil_scoped_release release;
+        write_sensitivity_page(sensitivity_page(simulation, result), path);
+      },
+      "path"_a, "simulation"_a, "result"_a);
+  m.def(
       "write_ranges_page",
       [](const std::filesystem::path& path, std::string title, std::string kind,
          const std::vector<std::tuple<std::string, double, double>>& entries, Pairs facts) {

@@ -21,6 +21,7 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/score_journal.h"
 #include "bitsweep/sweep.h"
+#include "bitsweep/text.h"
 #include "convert.h"
 #include "display.h"
 #include "progress.h"
@@ -149,7 +150,10 @@ void bind_result(nb::module_& m) {
   nb::class_<ScoreInterval>(m, "ScoreInterval", "Bootstrap over the samples, in the score's unit.")
       .def_ro("standard_error", &ScoreInterval::standard_error)
       .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
-      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.");
+      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.")
+      .def("__repr__", [](const ScoreInterval& i) {
+        return std::to_string(i.low) + " to " + std::to_string(i.high);
+      });
 
   nb::class_<SweepScore>(m, "SweepScore", "Score of one group.")
       .def_ro("name", &SweepScore::name)
@@ -211,7 +215,8 @@ void bind_result(nb::module_& m) {
   nb::class_<SweepResult, MetricScores> outcome(m, "SweepResult",
                                                 "Scores of all groups, most sensitive first.");
   show_by_python(outcome, "sweep");
-  outcome.def_ro("more", &SweepResult::more, "Scores by the further metrics.")
+  outcome.def_ro("groups", &SweepResult::groups, "As given.")
+      .def_ro("more", &SweepResult::more, "Scores by the further metrics.")
       .def_prop_ro("mode",
                    [](const SweepResult& r) { return std::string(sweep_mode_name(r.mode)); })
       .def_ro("num_samples", &SweepResult::num_samples)
@@ -296,7 +301,10 @@ void bind_sweep(nb::module_& m) {
           },
           "name"_a, "tensors"_a)
       .def_ro("name", &SweepGroup::name)
-      .def_ro("tensors", &SweepGroup::tensors);
+      .def_ro("tensors", &SweepGroup::tensors)
+      .def("__repr__", [](const SweepGroup& g) {
+        return g.name + ": " + plural(static_cast<std::int64_t>(g.tensors.size()), "tensor");
+      });
 
   nb::class_<SweepProgress>(m, "SweepProgress", "How far a sweep is.")
       .def_ro("done", &SweepProgress::done)

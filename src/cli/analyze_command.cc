@@ -15,8 +15,8 @@
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
+#include "next_command.h"
 #include "options.h"
-#include "sentences.h"
 #include "sweep_output.h"
 #include "words.h"
 

@@ -8,7 +8,7 @@
 #include "bitsweep/encodings_file.h"
 #include "bitsweep/qdq_export.h"
 #include "bitsweep/report.h"
-#include "sentences.h"
+#include "next_command.h"
 #include "words.h"
 
 namespace bitsweep::cli {
@@ -78,9 +78,6 @@ void write_mix(const fs::path& folder, const Simulation& simulation, const MixRe
   write_text_file(folder / "frontier.json", json(result));
   FrontierPage page = frontier_page(simulation, result, request.cost, request.targets);
   page.facts.insert(page.facts.begin(), {{"model", request.model}, {"data", request.data}});
-  page.intro.sentences = mix_sentences(result, request.cost);
-  const std::string missed = missed_on_test(result, request.targets);
-  if (!missed.empty()) page.intro.sentences.push_back(missed);
   if (result.chosen) page.intro.next_command = verify_line(folder, request);
   write_frontier_page(page, folder / "frontier.html");
 }

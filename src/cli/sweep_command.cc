@@ -14,9 +14,9 @@
 #include "calibrate.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "next_command.h"
 #include "options.h"
 #include "predictions.h"
-#include "sentences.h"
 #include "sweep_output.h"
 #include "words.h"
 
@@ -30,10 +30,7 @@ struct Arguments {
   DataArguments data;
   SweepArguments sweep;
 
-  GroupKind group_kind() const {
-    if (sweep.group == "op") return GroupKind::kOperator;
-    return sweep.group == "quantizer" ? GroupKind::kQuantizer : GroupKind::kName;
-  }
+  bool groups_by_name() const { return sweep.group != "op" && sweep.group != "quantizer"; }
 };
 
 std::string name_of(const std::string& path) {
@@ -122,11 +119,10 @@ void require_matches(const std::vector<std::string>& patterns,
 std::vector<SweepGroup> find_groups(const Simulation& simulation, const Arguments& arguments) {
   require_matches(arguments.sweep.patterns, simulation.tensor_names());
   const QuantizerFilter filter = arguments.sweep.filter();
-  const GroupKind kind = arguments.group_kind();
-  std::vector<SweepGroup> groups = kind == GroupKind::kOperator
+  std::vector<SweepGroup> groups = arguments.sweep.group == "op"
                                        ? group_by_operator(simulation, filter)
                                        : group_by_quantizer(simulation, filter);
-  if (kind == GroupKind::kName && !groups.empty()) {
+  if (arguments.groups_by_name() && !groups.empty()) {
     groups = group_by_name(groups, arguments.sweep.group);
     if (groups.empty()) {
       throw Error(ErrorCode::kInvalidArgument, "sweep",
@@ -168,7 +164,7 @@ int run_sweep(const Arguments& arguments) {
   catch_interrupts();
   // Whatever the user got wrong shows before the work starts.
   arguments.sweep.sweep_options();
-  if (arguments.group_kind() == GroupKind::kName) name_pattern(arguments.sweep.group);
+  if (arguments.groups_by_name()) name_pattern(arguments.sweep.group);
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.sweep.progress), stderr);
 
@@ -198,16 +194,14 @@ int run_sweep(const Arguments& arguments) {
     throw Error(ErrorCode::kCancelled, "sweep",
                 "interrupted before the first score, nothing was saved", "");
   }
-  const std::vector<GroupDetail> details =
-      describe_groups(simulation, result, groups, arguments.group_kind());
+  const std::vector<GroupDetail> details = describe_groups(simulation, result);
   Facts facts = facts_of(arguments, simulation, num_calibration_samples, result);
   for (auto& fact : prediction_facts(configurations, result)) facts.push_back(std::move(fact));
   const std::string next = next_mix({.model = arguments.model.model,
                                      .data = arguments.data.data,
                                      .calibration_data = arguments.data.calibration_data,
                                      .rules = arguments.model.rules});
-  write_results(arguments.sweep.output_folder, simulation, result, details, arguments.group_kind(),
-                facts, next);
+  write_results(arguments.sweep.output_folder, simulation, result, facts, next);
 
   fmt::print("{}\n", ranking_text(result, details));
   for (const MetricScores& more : result.more) fmt::print("{}\n", worst_text(more));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "bitsweep/report.h"
 #include "bitsweep/simulation.h"
 #include "bitsweep/sweep.h"
 
@@ -14,21 +15,6 @@ using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Makes the folder and proves that files can be written there. @throws Error(kIo).
 void prepare_output_folder(const std::filesystem::path& folder);
-
-/// What the groups of a sweep are.
-enum class GroupKind { kQuantizer, kOperator, kName };
-
-/// What a reader wants beside the name of a group.
-struct GroupDetail {
-  /// Format of its quantizer, type of its operator, or how many quantizers share the name.
-  std::string text;
-  /// Its quantizer is that of another row, which says the same.
-  bool repeats = false;
-};
-
-/// Of each score.
-std::vector<GroupDetail> describe_groups(const Simulation& simulation, const SweepResult& result,
-                                         const std::vector<SweepGroup>& groups, GroupKind kind);
 
 /// The most sensitive groups, each quantizer once, and how many more there are.
 std::string ranking_text(const SweepResult& result, const std::vector<GroupDetail>& details);
@@ -50,7 +36,6 @@ std::string cost_text(const SweepResult& result);
 
 /// Writes results.json, run.json and report.html. @throws Error(kIo).
 void write_results(const std::filesystem::path& folder, const Simulation& simulation,
-                   const SweepResult& result, const std::vector<GroupDetail>& details,
-                   GroupKind kind, const Facts& facts, const std::string& next_command);
+                   const SweepResult& result, const Facts& facts, const std::string& next_command);
 
 }  // namespace bitsweep::cli

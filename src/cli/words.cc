@@ -21,11 +21,6 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string score_text(double score, std::string_view unit) {
-  if (unit == "dB") return fmt::format("{:.2f} dB", score);
-  return unit.empty() ? fmt::format("{:.4g}", score) : fmt::format("{:.4g} {}", score, unit);
-}
-
 std::string count_text(std::int64_t count) {
   constexpr std::array<std::pair<double, const char*>, 3> kUnits = {
       {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
@@ -34,10 +29,6 @@ std::string count_text(std::int64_t count) {
     if (value >= size) return fmt::format("{:.3g}{}", value / size, name);
   }
   return std::to_string(count);
-}
-
-std::string plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 std::string shortened(std::string_view name, std::size_t limit) {

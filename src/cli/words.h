@@ -6,20 +6,15 @@
 #include <vector>
 
 #include "bitsweep/allocation.h"
+#include "bitsweep/text.h"
 
 namespace bitsweep::cli {
 
 /// "0.8 s", "12 s", "3 min 20 s", "1 h 05 min".
 std::string duration_text(double seconds);
 
-/// A score with its unit: "23.41 dB", "0.9871".
-std::string score_text(double score, std::string_view unit);
-
 /// "1.24 G", "310 M", "12.5 k", "7": counts such as multiply-accumulates.
 std::string count_text(std::int64_t count);
-
-/// "2 runs", "1 run".
-std::string plural(std::int64_t count, std::string_view noun);
 
 /// At most `limit` characters: the middle of a longer name gives way to "...".
 std::string shortened(std::string_view name, std::size_t limit);

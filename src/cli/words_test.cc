@@ -14,18 +14,10 @@ TEST(Words, DurationsGetCoarserAsTheyGrow) {
   EXPECT_EQ(duration_text(3900), "1 h 05 min");
 }
 
-TEST(Words, ScoresCarryTheirUnit) {
-  EXPECT_EQ(score_text(23.4567, "dB"), "23.46 dB");
-  EXPECT_EQ(score_text(0.98765, ""), "0.9877");
-  EXPECT_EQ(score_text(1.5e-7, "nats"), "1.5e-07 nats");
-}
-
 TEST(Words, CountsAreShort) {
   EXPECT_EQ(count_text(7), "7");
   EXPECT_EQ(count_text(12500), "12.5 k");
   EXPECT_EQ(count_text(1'240'000'000), "1.24 G");
-  EXPECT_EQ(plural(1, "run"), "1 run");
-  EXPECT_EQ(plural(2, "run"), "2 runs");
 }
 
 TEST(Words, LongNamesKeepTheirBeginningAndEnd) {

@@ -1,47 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <utility>
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
+#include "report/network_order.h"
 #include "report/page.h"
+#include "report/sentences.h"
 
 namespace bitsweep {
 namespace {
-
-// Groups by the first operator that reads or writes one of their tensors.
-std::vector<std::size_t> in_network_order(const Simulation& simulation,
-                                          const std::vector<QuantizerGroup>& groups) {
-  std::map<std::string, std::size_t> place;
-  for (const OperatorInfo& op : simulation.operators()) {
-    for (const auto* names : {&op.inputs, &op.outputs}) {
-      for (const std::string& name : *names) place.emplace(name, place.size());
-    }
-  }
-  const auto first = [&](const QuantizerGroup& group) {
-    std::size_t least = std::numeric_limits<std::size_t>::max();
-    for (const auto* names : {&group.activations, &group.parameters}) {
-      for (const std::string& name : *names) {
-        if (const auto found = place.find(name); found != place.end())
-          least = std::min(least, found->second);
-      }
-    }
-    return least;
-  };
-  std::vector<std::size_t> order(groups.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::size_t> places;
-  for (const QuantizerGroup& group : groups) places.push_back(first(group));
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(places[a], a) < std::pair(places[b], b);
-  });
-  return order;
-}
 
 double bits_of(const Candidate& candidate) {
   return effective_bits(candidate.activation) *
@@ -89,7 +60,12 @@ FrontierPage frontier_page(const Simulation& simulation, const MixResult& result
         static_cast<int>(std::find(points.begin(), points.end(), chosen) - points.begin());
   }
   page.types = types_of(points);
-  const std::vector<std::size_t> order = in_network_order(simulation, result.groups);
+  std::vector<std::vector<std::string>> tensors;
+  for (const QuantizerGroup& group : result.groups) {
+    tensors.push_back(group.activations);
+    tensors.back().insert(tensors.back().end(), group.parameters.begin(), group.parameters.end());
+  }
+  const std::vector<std::size_t> order = report::network_order(simulation, tensors);
   for (const std::size_t g : order) page.groups.push_back(group_name(result.groups[g]));
   for (const MixPoint* point : points) {
     FrontierPage::Point& shown = page.points.emplace_back();
@@ -116,6 +92,9 @@ FrontierPage frontier_page(const Simulation& simulation, const MixResult& result
         check.name + " on test data",
         fmt::format("{:.4g}{}{}", check.score, check.unit.empty() ? "" : " ", check.unit));
   }
+  page.intro.sentences = report::mix_sentences(result, cost);
+  if (std::string missed = missed_on_test(result, targets); !missed.empty())
+    page.intro.sentences.push_back(std::move(missed));
   return page;
 }
 

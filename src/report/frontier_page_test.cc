@@ -60,6 +60,16 @@ TEST_F(FrontierPageOfMix, ListsGroupsAlongTheNetworkAndTypesByBits) {
   EXPECT_EQ(page.chosen, 1);
   EXPECT_EQ(page.wanted, 29.0);
   EXPECT_THAT(page.facts, ElementsAre(Pair("target", "sqnr \u2265 29")));
+  EXPECT_THAT(page.intro.sentences, ElementsAre(HasSubstr("30.00 dB at bops 0.75"),
+                                                HasSubstr("from 30.00 dB at bops 0.5")));
+}
+
+TEST_F(FrontierPageOfMix, SaysWhatTestSamplesMiss) {
+  result_.frontier = {point(0.5, kW8A8, kW8A8)};
+  result_.chosen = result_.frontier[0];
+  result_.test_db = 27.0;
+  const FrontierPage page = frontier_page(sim_, result_, "bops", {parse_mix_target("sqnr>=29")});
+  EXPECT_THAT(page.intro.sentences.back(), HasSubstr("2.00 dB less than asked for"));
 }
 
 TEST_F(FrontierPageOfMix, AChoiceBesideTheCurveStandsAtItsCost) {

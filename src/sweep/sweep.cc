@@ -235,6 +235,7 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   const AnswerTable answers = group_answers();
   const sweeping::SampleOrder* const order = adaptive ? adaptive->order() : nullptr;
   result.mode = options.mode;
+  result.groups = groups;
   result.complete = !runner.stopped();
   for (std::size_t m = 0; m < metrics.size(); ++m) {
     MetricScores scores{.metric = metrics.info(m).name,

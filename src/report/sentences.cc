@@ -1,24 +1,18 @@
-#include "sentences.h"
+#include "report/sentences.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "words.h"
+#include "bitsweep/text.h"
 
-namespace bitsweep::cli {
+namespace bitsweep::report {
 namespace {
 
 /// Fewer groups have no beginning and end worth telling apart.
 constexpr std::size_t kFewestPlaces = 12;
 constexpr std::size_t kWorst = 20;
-
-bool is_safe(char c) {
-  constexpr std::string_view kSafe = "_-./,:=@%+";
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         kSafe.find(c) != std::string_view::npos;
-}
 
 std::string at_score(const SweepResult& result, std::size_t row) {
   const SweepScore& score = result.scores[row];
@@ -86,6 +80,10 @@ std::vector<std::string> mix_sentences(const MixResult& result, const std::strin
   return sentences;
 }
 
+}  // namespace bitsweep::report
+
+namespace bitsweep {
+
 std::string missed_on_test(const MixResult& result, const std::vector<MixTarget>& targets) {
   if (!result.test_db) return {};
   for (const MixTarget& target : targets) {
@@ -100,28 +98,4 @@ std::string missed_on_test(const MixResult& result, const std::vector<MixTarget>
   return {};
 }
 
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && std::all_of(word.begin(), word.end(), is_safe)) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += '\'';
-  }
-  return line;
-}
-
-std::string next_mix(const CommandInputs& inputs) {
-  std::vector<std::string> words = {"bitsweep", "mix", inputs.model, "--data", inputs.data};
-  if (!inputs.calibration_data.empty())
-    words.insert(words.end(), {"--calibration-data", inputs.calibration_data});
-  words.insert(words.end(), {"--candidates", "W8A8,W8A16", "--target", "sqnr>=30", "-o", "mix"});
-  if (inputs.rules != "default") words.insert(words.end(), {"--rules", inputs.rules});
-  return shell_line(words);
-}
-
-}  // namespace bitsweep::cli
+}  // namespace bitsweep
