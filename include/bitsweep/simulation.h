@@ -32,8 +32,9 @@ struct SimulationOptions {
   std::vector<std::string> providers = {"CPUExecutionProvider"};
   int num_threads = 0;  ///< threads of one run; 0: one per core
   /// run() adds up in the order that every machine has while an activation has more than 8 bits:
-  /// steps so fine show last bits. Otherwise, or when off: in the memory layouts that suit this
-  /// CPU, which makes convolutional networks up to twice as fast. A sweep always uses these.
+  /// steps so fine show last bits. In a model that takes next to no time, and has few outputs, all
+  /// show, so its sweeps do the same. Otherwise, or when off: in the memory layouts that suit this
+  /// CPU, which makes convolutional networks up to twice as fast.
   bool portable_runs = true;
   /// Bytes of quantized weights that a calibration may keep beside the model. When they would take
   /// more, each run quantizes them anew, one by one: the same numbers, slower with small inputs.
@@ -131,7 +132,7 @@ class Simulation {
 
   /// Between begin and end, run() recognises samples by content and reuses the float pass of each:
   /// a state costs little more than what lies behind its first change, also for metrics of the
-  /// user's own. Models of no time run whole, in portable order. `states`: the sets of tensors that
+  /// user's own. Models that take next to no time run whole. `states`: the sets of tensors that
   /// will be enabled together, so that the network is cut at the right places. `max_memory_bytes`:
   /// for sessions and kept samples; 0: half of the machine's memory.
   void begin_reuse(const std::vector<std::vector<std::string>>& states,

@@ -613,6 +613,8 @@ class SweepGroup:
     @property
     def tensors(self) -> list[str]: ...
 
+    def __repr__(self) -> str: ...
+
 class SweepProgress:
     """How far a sweep is."""
 
@@ -647,6 +649,8 @@ class ScoreInterval:
     @property
     def high(self) -> float:
         """Upper end of the 95% interval."""
+
+    def __repr__(self) -> str: ...
 
 class SweepScore:
     """Score of one group."""
@@ -767,6 +771,10 @@ class SweepResult(MetricScores):
     def __repr__(self) -> str: ...
 
     @property
+    def groups(self) -> list[SweepGroup]:
+        """As given."""
+
+    @property
     def more(self) -> list[MetricScores]:
         """Scores by the further metrics."""
 
@@ -842,6 +850,8 @@ def sweep(simulation: Simulation, samples: object, groups: Sequence[SweepGroup],
 def default_highlight_patterns() -> list[str]: ...
 
 def write_sensitivity_page(path: str | os.PathLike, *, title: str, metric: str, higher_is_worse: bool, scores: Sequence[tuple[str, float]], highlight_patterns: Sequence[str], details_label: str = '', details: Sequence[str] = [], facts: Sequence[tuple[str, str]] = []) -> None: ...
+
+def write_sweep_page(path: str | os.PathLike, simulation: Simulation, result: SweepResult) -> None: ...
 
 def write_ranges_page(path: str | os.PathLike, *, title: str, kind: str, entries: Sequence[tuple[str, float, float]], facts: Sequence[tuple[str, str]] = []) -> None:
     """`entries`: (name, smallest bound, largest bound)."""

@@ -11,10 +11,12 @@ from bitsweep.quantsim import QuantizationSimModel
 ONE_THREAD = {"intra_op_num_threads": 1}
 
 
-def float_session(model) -> ort.InferenceSession:
-    """Plain ONNX Runtime on the float model."""
+def float_session(model, portable: bool = False) -> ort.InferenceSession:
+    """Plain ONNX Runtime on the float model; portable: in the order that every CPU has, as small models are simulated."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
+    if portable:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     return ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )

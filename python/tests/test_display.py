@@ -1,5 +1,7 @@
 """Results in a notebook, and progress of a mix."""
 
+import json
+
 import pytest
 
 import bitsweep
@@ -22,6 +24,23 @@ def test_a_sweep_shows_its_worst_groups(sim, cnn):
     html = result._repr_html_()
     assert html.count("<tr>") == 1 + min(10, len(result.scores))
     assert f"<td>{worst.name}</td>" in html
+
+
+def test_a_sweep_is_saved_as_page_and_json(sim, cnn, tmp_path):
+    result = bitsweep.sweep(sim, cnn.feeds, group="op")
+    bitsweep.save_sweep_plot(sim, result, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    worst = result.scores[0]
+    assert f"Most sensitive: {worst.name} at {worst.score:.2f} dB" in page
+    assert '"details_label":"Operator"' in page
+    bitsweep.save_sweep_results(result, tmp_path / "results.json")
+    ranking = json.loads((tmp_path / "results.json").read_text())["ranking"]
+    assert [(row["name"], row["score"]) for row in ranking] == [
+        (score.name, score.score) for score in result.scores
+    ]
+    assert [group.name for group in result.groups] != [row["name"] for row in ranking]
+    with pytest.raises(bitsweep.Error, match="missing"):
+        bitsweep.save_sweep_plot(sim, result, tmp_path / "missing" / "report.html")
 
 
 def test_a_mix_shows_its_choice_and_tells_how_far_it_is(sim, cnn):

@@ -40,7 +40,7 @@ def test_reuse_gives_the_scores_of_full_simulated_runs(example, calibrate, metri
 
 def test_python_metrics_get_the_scores_of_full_simulated_runs(example, calibrate, float_of):
     sim = calibrate(example)
-    eval_fn = make_psnr_eval_fn(float_of(example.model), example.feeds, None)
+    eval_fn = make_psnr_eval_fn(float_of(example.model, portable=True), example.feeds, None)
     # A plain function hides the evaluator, so the loop runs in Python.
     metric = SensitivityMetric("PSNR", lambda session: eval_fn(session), higher_is_worse=False)
     scores = {r: analyze_per_quantizer_sensitivity(sim, metric, reuse=r) for r in (True, False)}
@@ -49,7 +49,7 @@ def test_python_metrics_get_the_scores_of_full_simulated_runs(example, calibrate
 
 def test_native_and_python_loops_agree(example, calibrate, float_of):
     sim = calibrate(example)
-    eval_fn = make_psnr_eval_fn(float_of(example.model), example.feeds, None)
+    eval_fn = make_psnr_eval_fn(float_of(example.model, portable=True), example.feeds, None)
     native = SensitivityMetric("PSNR", eval_fn, higher_is_worse=False)
     python = SensitivityMetric("PSNR", lambda session: eval_fn(session), higher_is_worse=False)
     compare(*(analyze_per_quantizer_sensitivity(sim, m) for m in (native, python)))

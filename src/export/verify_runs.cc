@@ -48,12 +48,13 @@ VerifyRuns::VerifyRuns(Simulation& simulation, std::filesystem::path qdq_file,
       options_(options),
       large_(simulate::has_large_weights(simulation.engine().network())) {}
 
-VerifyRuns::Runner VerifyRuns::file(const std::filesystem::path& path,
-                                    OptimizationLevel level) const {
+VerifyRuns::Runner VerifyRuns::file(const std::filesystem::path& path, OptimizationLevel level,
+                                    bool exact_products) const {
   const auto session = std::make_shared<const FileSession>(
       path, simulate::FileSessionOptions{
                 .level = level,
                 .num_threads = options_.num_threads,
+                .exact_products = exact_products,
                 .small = large_,
                 .ort_library = simulation_.options().ort_library,
                 .custom_op_libraries = simulation_.options().custom_op_libraries});
@@ -133,6 +134,15 @@ std::vector<std::vector<Tensor>> VerifyRuns::outputs_of(Run run, const std::vect
 
 std::vector<Tensor> VerifyRuns::float_outputs(std::int64_t opset, const Feed& feed) const {
   return simulated({.opset = opset, .quantized = false})(feed);
+}
+
+std::optional<std::vector<Tensor>> VerifyRuns::outputs_of_exact_products(const Feed& feed) const {
+  try {
+    return file(qdq_file_, OptimizationLevel::kAll, true)(feed);
+  } catch (const Error& refusal) {
+    if (refusal.code() != ErrorCode::kRuntime) throw;
+    return std::nullopt;
+  }
 }
 
 double VerifyRuns::latency_ms(Run run, const Feed& feed, int num_runs) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,13 +44,18 @@ class VerifyRuns {
   /// The float model as the file computes it: with an operator set, without quantizers.
   std::vector<Tensor> float_outputs(std::int64_t opset, const Feed& feed) const;
 
+  /// Of the exported file with all optimizations, but kernels whose 8-bit products do not saturate;
+  /// nullopt when the runtime cannot rewrite the file for them.
+  std::optional<std::vector<Tensor>> outputs_of_exact_products(const Feed& feed) const;
+
   /// Median of some runs; not for large weights.
   double latency_ms(Run run, const Feed& feed, int num_runs) const;
 
  private:
   using Runner = std::function<std::vector<Tensor>(const Feed&)>;
 
-  Runner file(const std::filesystem::path& path, simulate::OptimizationLevel level) const;
+  Runner file(const std::filesystem::path& path, simulate::OptimizationLevel level,
+              bool exact_products = false) const;
   Runner simulated(simulate::PlainRunOptions options) const;
   Runner make(Run run) const;
 

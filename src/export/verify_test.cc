@@ -176,6 +176,25 @@ TEST_F(Verify, ExplainsWhyTheUsualRunDiffersFromAFileThatIsRight) {
   EXPECT_THAT(result.notes, Contains(HasSubstr("\"y\" differs from the file by up to 10 steps")));
 }
 
+TEST_F(Verify, SaysWhenTheFastKernelsOfThisCpuSaturate) {
+  ModelBuilder m;
+  m.opset(13).input("x", {1, 64}).floats("w", {64, 4}, std::vector<float>(256, 1.27F));
+  const Model model = m.node("y = MatMul(x, w)").output("y").model();
+  const Feed feed = {{"x", tensor({1, 64}, std::vector<float>(64, 2.0F))}};
+  Simulation sim(model);
+  calibrate(sim, {feed});
+  to_onnx_qdq(sim, {.integer_weights = true}).save(folder_ / "q.onnx");
+  Feeds feeds({feed});
+  const VerifyResult result = verify(sim, folder_ / "q.onnx", feeds, quick_);
+  EXPECT_TRUE(result.passed);
+  const Agreement& optimized = result.agreements[2];
+  ASSERT_EQ(optimized.tested, "qdq optimized");
+  // Pairs of products are 2 * 255 * 127, which 16 bits cannot hold; with VNNI they need not.
+  const bool saturates = optimized.max_steps > 10.0;
+  EXPECT_EQ(saturates, !result.notes.empty());
+  if (saturates) EXPECT_THAT(result.notes, Contains(HasSubstr("session.x64quantprecision=1")));
+}
+
 TEST_F(Verify, NamesTheTensorWhereTheSimulationBeginsToComputeNan) {
   ModelBuilder m;
   m.opset(13).input("x", {1, 4}).node("v = Mul(x, x)").node("s = Sqrt(v)");

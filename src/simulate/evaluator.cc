@@ -39,6 +39,9 @@ Evaluator::Evaluator(const Network& network, const Shapes& shapes, PartSessions&
 
 void Evaluator::set_plan(const EvaluationPlan& plan) {
   threads_per_run_ = plan.threads_per_run;
+  optimization_ = network_.options().portable_runs && shapes_.is_small_model()
+                      ? Optimization::kPortable
+                      : Optimization::kFull;
   open_samples_ = plan.open_samples;
   sessions_.set_pack_weights(plan.pack_weights);
   if (plan.session_bytes > 0) sessions_.set_memory_limit(plan.session_bytes);
@@ -61,8 +64,10 @@ std::shared_ptr<Sample> Evaluator::open_sample(const Feed& feed) {
     if (!is_input && std::find(wanted.begin(), wanted.end(), t) == wanted.end())
       wanted.push_back(t);
   }
-  const PartSession session = sessions_.simulated(
-      {.span = {0, order.size()}, .outputs = std::move(wanted), .threads = threads_per_run_});
+  const PartSession session = sessions_.simulated({.span = {0, order.size()},
+                                                   .outputs = std::move(wanted),
+                                                   .threads = threads_per_run_,
+                                                   .optimization = optimization_});
   const std::vector<Tensor> results = session.run(sample->values_);
   work_.add(1.0);
   TensorValues outputs;
@@ -82,7 +87,8 @@ std::vector<Tensor> Evaluator::finish(int suffix, const TensorValues& boundary,
                                       const Sample& sample) {
   TensorValues values = boundary;  // holds the outputs made in front of the cut
   if (suffix < split_.num_suffixes() && !split_.suffix(suffix).outputs.empty()) {
-    const PartSession session = sessions_.suffix(split_.suffix(suffix), threads_per_run_);
+    const PartSession session =
+        sessions_.suffix(split_.suffix(suffix), threads_per_run_, optimization_);
     for (const TensorId t : session.inputs) values.emplace(t, sample.values_.at(t));
     const std::vector<Tensor> results = session.run(values);
     work_.add(split_.suffix(suffix).cost);
@@ -147,6 +153,7 @@ Evaluator::Boundary Evaluator::run_span(const State& state, Span span, const Sam
   SimulatedPart part = simulated_part(network_, span, state);
   part.outputs = std::move(wanted);
   part.threads = threads_per_run_;
+  part.optimization = optimization_;
   const PartSession session = sessions_.simulated(std::move(part));
   const std::vector<Tensor> results = session.run(sample.values_, network_.run_state(state));
   work_.add(shapes_.cost(span.begin, span.end));

@@ -91,6 +91,7 @@ class Evaluator {
   WorkCounter& work_;
   SplitNetwork split_;
   int threads_per_run_ = 1;
+  Optimization optimization_ = Optimization::kFull;
   std::size_t open_samples_ = 2;
   bool shortcuts_ = true;
   RepeatedBits repeated_;

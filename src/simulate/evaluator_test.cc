@@ -20,7 +20,7 @@ using testing::samples;
 TEST(Evaluator, ASuffixRepeatsTheFloatPassSoThatItsReferenceIsRunUntilEnoughBitsAgreed) {
   // Multiples of the runtime's block of channels, and of half a block.
   for (const std::int64_t channels : {8, 16, 24, 32}) {
-    Engine engine(residual_net(channels), {});
+    Engine engine(residual_net(channels), {.portable_runs = false});
     Network& network = engine.network();
     Evaluator& evaluator = engine.evaluator();
     WorkCounter& work = engine.work();
@@ -48,7 +48,7 @@ TEST(Evaluator, ASuffixRepeatsTheFloatPassSoThatItsReferenceIsRunUntilEnoughBits
 // An exporter's Identity behind a residual sum, where the runtime holds blocks of channels.
 TEST(Evaluator, ATensorBehindAnIdentityCrossesACutWithoutChangingTheFloatPass) {
   const Model model = more_nets()[1].second;
-  Engine engine(model, {});
+  Engine engine(model, {.portable_runs = false});
   Network& network = engine.network();
   Evaluator& evaluator = engine.evaluator();
   const Feed feed = samples(model, 1)[0];

@@ -44,6 +44,7 @@ FileSession::FileSession(const std::filesystem::path& file, const FileSessionOpt
     so.SetLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
     so.SetGraphOptimizationLevel(ort_level(options.level));
     so.SetIntraOpNumThreads(options.num_threads);
+    if (options.exact_products) so.AddConfigEntry("session.x64quantprecision", "1");
     if (options.small) {
       so.AddConfigEntry("session.disable_prepacking", "1");
       so.DisableCpuMemArena();

@@ -15,6 +15,8 @@ enum class OptimizationLevel { kDisabled, kBasic, kExtended, kAll };
 struct FileSessionOptions {
   OptimizationLevel level = OptimizationLevel::kAll;
   int num_threads = 1;
+  /// Kernels whose 8-bit products do not saturate, where a CPU without VNNI has faster ones.
+  bool exact_products = false;
   bool small = false;  ///< slower, without packed copies of the weights and memory kept for later
   std::filesystem::path ort_library;
   std::vector<std::filesystem::path> custom_op_libraries;

@@ -174,8 +174,9 @@ PartSession PartSessions::simulated(SimulatedPart part) {
   return result;
 }
 
-PartSession PartSessions::suffix(const Suffix& suffix, int threads) {
-  std::string key = "suffix " + std::to_string(suffix.begin) + "/" + std::to_string(threads);
+PartSession PartSessions::suffix(const Suffix& suffix, int threads, Optimization optimization) {
+  std::string key = "suffix " + std::to_string(suffix.begin) + "/" + std::to_string(threads) + "/" +
+                    std::to_string(static_cast<int>(optimization));
   for (const TensorId t : suffix.changed) key += "," + std::to_string(t);
   PartSession result{.inputs = suffix.inputs, .outputs = suffix.outputs};
   result.session = sessions_.get(key, [&] {
@@ -185,10 +186,13 @@ PartSession PartSessions::suffix(const Suffix& suffix, int threads) {
     spec.inputs = suffix.inputs;
     spec.outputs = suffix.outputs;
     spec.static_shapes = static_shapes_;
-    spec.blocked = inputs_to_block(graph, spec.inputs, spec.nodes);
-    return SessionRecipe{.piece = graph::build_subgraph(graph, spec),
+    if (optimization == Optimization::kFull)
+      spec.blocked = inputs_to_block(graph, spec.inputs, spec.nodes);
+    SessionRecipe recipe{.piece = graph::build_subgraph(graph, spec),
                          .options = session_options(threads),
                          .weight_grids = {}};
+    recipe.options.optimization = optimization;
+    return recipe;
   });
   return result;
 }

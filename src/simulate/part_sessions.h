@@ -44,7 +44,7 @@ class PartSessions {
 
   PartSession simulated(SimulatedPart part);
   /// In float form.
-  PartSession suffix(const Suffix& suffix, int threads);
+  PartSession suffix(const Suffix& suffix, int threads, Optimization optimization);
 
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
   /// Of the sessions that are kept.

@@ -30,6 +30,12 @@ class Shapes {
   double cost(int begin, int end) const;
   /// Estimated time of a float pass, as far as shapes are known.
   double float_pass_ns() const { return float_pass_ns_; }
+  /// Whether a run is mostly the call itself: layouts of this CPU save nothing then, and in the few
+  /// outputs of such a model one value that rounds the other way shows.
+  bool is_small_model() const {
+    constexpr double kSmallPassNs = 2e5;
+    return known_ && float_pass_ns_ < kSmallPassNs;
+  }
 
  private:
   std::vector<graph::TensorId> infer(const graph::SubgraphSpec& spec);

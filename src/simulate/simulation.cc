@@ -183,17 +183,13 @@ void Simulation::check_feed(const Feed& feed) const { simulate::check_feed(model
 std::vector<Tensor> Simulation::run(const Feed& feed) {
   check_feed(feed);
   if (calibration_ != nullptr) return calibration_->observe(feed);
+  const simulate::State state = engine_->network().enabled_state();
   if (reuse_ != nullptr) {
     engine_->shapes().find_or_observe(feed);
-    // A run of a model below this is mostly the call itself, so nothing is saved, and in the scores
-    // of its few outputs one rounding more or less shows.
-    constexpr double kSmallPassNs = 2e5;
-    const simulate::State state = engine_->network().enabled_state();
-    return engine_->shapes().float_pass_ns() < kSmallPassNs
-               ? engine_->whole_runs().run_portable(state, feed)
-               : reuse_->run(state, feed);
+    // The float pass that is shared would cost more than it saves.
+    if (!engine_->shapes().is_small_model()) return reuse_->run(state, feed);
   }
-  return engine_->whole_runs().run(engine_->network().enabled_state(), feed);
+  return engine_->whole_runs().run(state, feed);
 }
 
 std::vector<Tensor> Simulation::run_float(const Feed& feed) {

@@ -25,13 +25,20 @@ std::vector<Tensor> WholeRuns::run(const PartSession& part, const RunState& stat
 }
 
 std::vector<Tensor> WholeRuns::run(const State& state, const Feed& feed) {
-  // Steps of up to 8 bits are so coarse that last bits hardly ever move a value. With nothing
-  // quantized this is the model itself: what a plain session of the runtime gives, to the last bit.
+  // Steps of up to 8 bits are so coarse that last bits hardly ever move a value, of which a small
+  // model has few. With nothing quantized this is the model itself: what a plain session of the
+  // runtime gives, to the last bit.
   constexpr int kCoarseBits = 8;
+  if (!state.empty()) {
+    // Whether a model is small does not depend on what ran before.
+    shapes_.keep_sample(feed);
+    shapes_.find();
+  }
   const bool fine = std::any_of(state.begin(), state.end(), [&](int s) {
     return !network_.is_static(s) && network_.quantizer(s)->format().bitwidth > kCoarseBits;
   });
-  return fine ? run_portable(state, feed) : run(state, feed, Optimization::kFull);
+  return fine || shapes_.is_small_model() ? run_portable(state, feed)
+                                          : run(state, feed, Optimization::kFull);
 }
 
 std::vector<Tensor> WholeRuns::run_portable(const State& state, const Feed& feed) {

@@ -18,9 +18,6 @@ class WholeRuns {
 
   /// The model's outputs, file order. @throws Error(kNotReady) for a site without an encoding.
   std::vector<Tensor> run(const State& state, const Feed& feed);
-  /// The same, adding up in the order that every machine has also where steps are coarse, unless
-  /// the options ask for speed.
-  std::vector<Tensor> run_portable(const State& state, const Feed& feed);
   /// The same for tensors inside the model, behind their quantizers; each must depend on the feed.
   std::vector<Tensor> run_tensors(const State& state, const Feed& feed,
                                   const std::vector<graph::TensorId>& tensors);
@@ -42,6 +39,8 @@ class WholeRuns {
 
   Prepared prepare(const State& state, std::vector<graph::TensorId> outputs,
                    Optimization optimization);
+  /// Adds up in the order that every machine has, unless the options ask for speed.
+  std::vector<Tensor> run_portable(const State& state, const Feed& feed);
   std::vector<Tensor> run(const State& state, const Feed& feed, Optimization optimization);
   std::vector<Tensor> run(const PartSession& part, const RunState& state, const Feed& feed);
 
