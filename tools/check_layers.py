@@ -36,6 +36,7 @@ PUBLIC = {
     "export.h": "base",
     "sequence.h": "base",
     "tensor.h": "base",
+    "text.h": "base",
     "sample_source.h": "base",
     "options.h": "base",
     "model.h": "graph",
