@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language, text=README):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
 def commands():
@@ -69,6 +69,19 @@ def test_the_python_example_runs(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "conv.weight" in done.stdout
     assert (tmp_path / "sensitivity.html").stat().st_size > 100_000
+
+
+def test_the_blocks_of_the_python_page_run_one_after_the_other(tmp_path):
+    write_model(tmp_path)
+    code = "\n".join(blocks("python", (ROOT / "docs" / "python.md").read_text()))
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "0 were run" in done.stdout
+    assert "True" in done.stdout.splitlines()
+    for file in ("out/report.html", "out/results.json", "mix/frontier.html", "mix/policy.json"):
+        assert (tmp_path / file).stat().st_size > 0, file
 
 
 # What each command prints, and the files that it leaves.
