@@ -91,7 +91,7 @@ class ArraySource final : public DataSource {
       const ArrayPlan& plan = plans_[set_].arrays.at(input.name);
       NpyReader& reader = open_->reader(input.name);
       Tensor tensor;
-      if (plan.cut == ArrayPlan::Cut::kConstant) {
+      if (plan.num_samples <= 1) {
         Tensor& constant = constants_[input.name];
         if (!constant.defined()) constant = read_sample(reader, plan, 0);
         tensor = constant;
@@ -131,7 +131,7 @@ class ArraySource final : public DataSource {
       const NpyReader& reader = open.reader(input.name);
       const ArrayPlan array = plan_array(input, reader.header(), reader.name(), batch_size);
       plan.arrays.emplace(input.name, array);
-      if (array.num_samples < 0) continue;
+      if (array.num_samples <= 1) continue;  // the same for all samples
       if (first == nullptr) {
         first = &input;
         plan.num_samples = array.num_samples;
@@ -140,7 +140,8 @@ class ArraySource final : public DataSource {
                     set.name + " holds " + std::to_string(plan.num_samples) +
                         " samples of input \"" + first->name + "\" and " +
                         std::to_string(array.num_samples) + " of \"" + input.name + "\"",
-                    "save the same number for every input: samples lie along the first dimension");
+                    "save the same number for every input, or one that holds for all: samples lie "
+                    "along the first dimension");
       }
     }
     return plan;

@@ -184,6 +184,23 @@ TEST_F(Layouts, ScalarArrayHoldsForEverySample) {
     EXPECT_EQ(*static_cast<const std::int64_t*>(feed.at("rate").data()), 16000);
 }
 
+TEST_F(Layouts, TheOnlySampleOfAnInputHoldsForAllOfTheOthers) {
+  const std::vector<ValueInfo> inputs = {input("state", DataType::kFloat, {1, -1}),
+                                         input("x", DataType::kFloat, {-1, 2})};
+  write_npz(folder_ / "d.npz", {{"x", npy("<f4", "(3, 2)", counting(6))},
+                                {"state", npy("<f4", "(1, 4)", counting(4))}});
+  const auto source = open_layout(folder_ / "d.npz", inputs, {});
+  EXPECT_EQ(source->size(), 3);
+  Feed feed;
+  std::vector<float> seen;
+  while (source->next(&feed)) {
+    seen.push_back(feed.at("x").floats()[0]);
+    EXPECT_EQ(feed.at("state").shape(), (Shape{1, 4}));
+    EXPECT_EQ(feed.at("state").floats()[3], 3.0F);
+  }
+  EXPECT_THAT(seen, ElementsAre(0, 2, 4));
+}
+
 TEST_F(Layouts, NanIsFoundWhenItsSampleIsReadAndNotBefore) {
   write_npz(folder_ / "d.npz",
             {{"x", npy("<f4", "(2, 2)",
