@@ -69,6 +69,13 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{seconds_left:02}" if hours else f"{minutes}:{seconds_left:02}"
 
 
+def _rate(progress: Progress) -> float:
+    """Steps per second; the time so far holds the preparation, the time left does not."""
+    if progress.remaining_s > 0:
+        return (progress.total - progress.done) / progress.remaining_s
+    return progress.done / progress.elapsed_s
+
+
 class TextProgress:
     """Draws progress as one line that is overwritten in place.
 
@@ -107,7 +114,7 @@ class TextProgress:
             line = f"{stage} {progress.done} done"
         line += f" {_clock(progress.elapsed_s)}"
         if progress.done > 0 and progress.elapsed_s > _CLEAR_S:
-            line += f", {progress.done / progress.elapsed_s:.3g}/s"
+            line += f", {_rate(progress):.3g}/s"
         if progress.remaining_s >= 0:
             line += f", {_clock(progress.remaining_s)} left"
         if progress.worst:

@@ -13,7 +13,7 @@ def test_line_shows_part_times_and_the_worst_group():
     text = TextProgress(io.StringIO(), width=4).text(
         SimpleProgress(1, 2, 61, 3725, "conv1", 12.345)
     )
-    assert text == "sweep [##..]  50% 1:01, 0.0164/s, 1:02:05 left, worst conv1 12.35"
+    assert text == "sweep [##..]  50% 1:01, 0.000268/s, 1:02:05 left, worst conv1 12.35"
 
 
 def test_unknown_totals_show_the_count():

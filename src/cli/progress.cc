@@ -40,6 +40,14 @@ std::size_t terminal_width(std::FILE* out) {
   return size.ws_col;
 }
 
+/// Evaluations per second. The time left knows better than the time so far, which holds the
+/// preparation, while some of the answers may have been there before.
+double rate_per_s(const SweepProgress& progress) {
+  if (progress.remaining_s > 0.0)
+    return static_cast<double>(progress.total - progress.done) / progress.remaining_s;
+  return static_cast<double>(progress.done) / progress.elapsed_s;
+}
+
 }  // namespace
 
 std::vector<std::string> progress_style_names() {
@@ -98,8 +106,10 @@ std::string ProgressReporter::text(const SweepProgress& progress) const {
   if (progress.total >= 0) line += fmt::format(" of {}", progress.total);
   line += " " + noun_;
   if (progress.total > 0) line += fmt::format(", {}%", 100 * progress.done / progress.total);
-  if (progress.done > 0 && progress.elapsed_s > kClearAfterS)
-    line += fmt::format(", {:.3g}/s", static_cast<double>(progress.done) / progress.elapsed_s);
+  if (progress.elapsed_s > kClearAfterS) {
+    line += progress.done > 0 ? fmt::format(", {:.3g}/s", rate_per_s(progress))
+                              : ", preparing for " + duration_text(progress.elapsed_s);
+  }
   const bool last = progress.total >= 0 && progress.done >= progress.total;
   if (last) {
     line += ", took " + duration_text(progress.elapsed_s);
@@ -134,10 +144,8 @@ std::string ProgressReporter::json(const SweepProgress& progress) const {
   line["total"] = progress.total >= 0 ? nlohmann::ordered_json(progress.total)
                                       : nlohmann::ordered_json(nullptr);
   line["elapsed_s"] = progress.elapsed_s;
-  line["rate_per_s"] =
-      progress.elapsed_s > 0.0
-          ? nlohmann::ordered_json(static_cast<double>(progress.done) / progress.elapsed_s)
-          : nlohmann::ordered_json(nullptr);
+  line["rate_per_s"] = progress.elapsed_s > 0.0 ? nlohmann::ordered_json(rate_per_s(progress))
+                                                : nlohmann::ordered_json(nullptr);
   line["remaining_s"] = progress.remaining_s >= 0.0 ? nlohmann::ordered_json(progress.remaining_s)
                                                     : nlohmann::ordered_json(nullptr);
   if (!progress.worst.empty()) {

@@ -45,8 +45,15 @@ TEST_F(Progress, TextShowsDoneShareRateTimeLeftAndWorst) {
   EXPECT_EQ(reporter.text(at(200, 200, 40.0)),
             "sweep: 200 of 200 evaluations, 100%, 5/s, took 40 s");
   EXPECT_EQ(reporter.text(at(7, -1, 2.0)), "sweep: 7 evaluations, 3.5/s");
-  EXPECT_EQ(reporter.text(at(0, 8, 2.0)), "sweep: 0 of 8 evaluations, 0%") << "no rate yet";
+  EXPECT_EQ(reporter.text(at(0, 8, 2.0)), "sweep: 0 of 8 evaluations, 0%, preparing for 2.0 s");
   EXPECT_EQ(reporter.text(at(1, 8, 1e-5)), "sweep: 1 of 8 evaluations, 12%") << "100000/s?";
+}
+
+TEST_F(Progress, RateIsThatOfTheEvaluationsAndNotOfThePreparation) {
+  const ProgressReporter reporter(ProgressStyle::kLines, file_);
+  SweepProgress progress = at(20, 50, 110.0);
+  progress.remaining_s = 15.0;
+  EXPECT_THAT(reporter.text(progress), HasSubstr("40%, 2/s, 15 s left"));
 }
 
 TEST_F(Progress, LinesComeEveryFewSecondsAndAtTheEnd) {

@@ -1,6 +1,7 @@
 #include "bitsweep/sweep.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <numeric>
@@ -183,7 +184,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
   if (options.interactions)
     deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
 
-  sweeping::StateRunner runner(simulation, samples, set_plan, states, metrics.accumulators(), kept,
+  std::atomic<double> prepared_s = 0.0;
+  const auto prepare = [&](const Feed& sample) {
+    set_plan(sample);
+    prepared_s = seconds_since(start);
+  };
+  sweeping::StateRunner runner(simulation, samples, prepare, states, metrics.accumulators(), kept,
                                deltas.get());
   std::optional<sweeping::AdaptiveSweep> adaptive;
   if (options.until_stable) {
@@ -204,10 +210,11 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     progress.total =
         samples.size() >= 0 ? samples.size() * static_cast<std::int64_t>(states.size()) : -1;
     progress.elapsed_s = seconds_since(start);
-    if (progress.done > 0 && progress.total > 0) {
-      progress.remaining_s = progress.elapsed_s *
+    const std::int64_t num_run = progress.done - runner.num_kept();
+    if (num_run > 0 && progress.total > 0) {
+      progress.remaining_s = (progress.elapsed_s - prepared_s) *
                              static_cast<double>(progress.total - progress.done) /
-                             static_cast<double>(progress.done);
+                             static_cast<double>(num_run);
     }
     const std::vector<SweepScore> ranked =
         sweeping::rank(table, group_answers(), metrics.scored(0), options.mode,

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "bitsweep/error.h"
 #include "bitsweep/simulation.h"
@@ -280,6 +282,40 @@ TEST(Sweep, StoppedByTheCallerKeepsWhatIsDone) {
   EXPECT_LT(result.num_samples, 400);
   for (const SweepScore& s : result.scores)
     EXPECT_EQ(static_cast<std::int64_t>(s.per_sample.size()), result.num_samples);
+}
+
+/// Samples that take their time, the first one most of all.
+class SlowSource : public VectorSource {
+ public:
+  static constexpr double kFirstS = 0.3;
+  using VectorSource::VectorSource;
+  bool next(Feed* feed) override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(is_first_ ? kFirstS : 0.05));
+    is_first_ = false;
+    return VectorSource::next(feed);
+  }
+
+ private:
+  bool is_first_ = true;
+};
+
+TEST(Sweep, TimeLeftFollowsFromTheEvaluationsAndNotFromWhatCameBefore) {
+  const Model model = net("chain");
+  Simulation sim(model);
+  const std::vector<Feed> feeds = samples(model, 12);
+  calibrate(sim, {feeds[0]});
+  SlowSource source(feeds);
+  int num_seen = 0;
+  SweepOptions options;
+  options.progress = [&](const SweepProgress& p) {
+    if (p.done == 0 || p.done == p.total) return false;
+    const double per_evaluation = p.remaining_s / static_cast<double>(p.total - p.done);
+    EXPECT_LE(per_evaluation * static_cast<double>(p.done), p.elapsed_s - SlowSource::kFirstS);
+    ++num_seen;
+    return false;
+  };
+  sweep(sim, source, group_by_quantizer(sim), options);
+  EXPECT_GT(num_seen, 0);
 }
 
 TEST(Sweep, BadSampleInTheMiddleIsAnError) {
