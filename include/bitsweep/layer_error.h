@@ -15,7 +15,9 @@ namespace BITSWEEP_EXPORT bitsweep {
 struct LayerError {
   std::string layer;   ///< name of the operator
   std::string tensor;  ///< its first output
-  double mse = 0.0;    ///< mean over all values of all samples, in squared units of the tensor
+  /// Mean over all values of all samples, in squared units of the tensor; NaN where its size
+  /// depends on values and is not that of the float model.
+  double mse = 0.0;
 };
 
 /// Errors inside the network with all enabled quantizers on: they add up from the input to the

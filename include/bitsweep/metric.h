@@ -44,8 +44,9 @@ class MetricReference {
 /// results join by merge(): samples added one by one to fresh() accumulators and merged in sample
 /// order give the same bits as one accumulator fed in order.
 ///
-/// A non-finite simulated value gives the worst score of the metric; a non-finite float value is an
-/// error.
+/// A non-finite simulated value gives the worst score of the metric, and so does a simulated output
+/// of another size (one whose shape depends on values, as of a detector); a non-finite float value
+/// is an error.
 class MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
@@ -66,7 +67,7 @@ class MetricAccumulator {
 
   /// Adds one sample; `reference` comes from prepare() of an accumulator of the same metric and
   /// options, `simulated` holds the model's outputs in file order. @throws Error(kInvalidData) when
-  /// shapes differ.
+  /// their number, types or numbers of dimensions differ.
   virtual void add(const MetricReference& reference, std::span<const Tensor> simulated) = 0;
 
   /// The same without a shared reference.

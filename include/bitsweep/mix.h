@@ -92,6 +92,9 @@ struct MixOptions {
   /// frontier is computed.
   std::vector<MixTarget> targets;
   std::string cost = "bops";  ///< what is minimised, and the axis of the frontier
+  /// Positions of the model's outputs that count, such as the logits of a language model; empty:
+  /// all floating-point ones.
+  std::vector<int> outputs;
   bool ignore_kernels = false;
   /// Tensors whose groups must have one candidate, such as q, k and v.
   std::vector<std::vector<std::string>> same_format;

@@ -27,6 +27,7 @@ struct Arguments {
   ModelArguments model;
   DataArguments data;
   std::string metric = "sqnr";
+  OutputArguments outputs;
   std::string max_memory;
   std::string progress = "auto";
   std::string output_folder;
@@ -47,6 +48,8 @@ class Analyzer {
                    {"bits", arguments_.model.bits},
                    {"scheme", arguments_.model.scheme},
                    {"rules", arguments_.model.rules}};
+    if (const std::vector<std::string>& names = arguments_.outputs.names; !names.empty())
+      found.facts.emplace_back("outputs", fmt::format("{}", fmt::join(names, ", ")));
     const std::vector<SweepGroup> layers = group_by_layer(simulation_);
     if (layers.empty()) {
       throw Error(ErrorCode::kInvalidModel, "analyze",
@@ -98,6 +101,7 @@ class Analyzer {
   SweepResult run(const char* phase, const std::vector<SweepGroup>& groups, SweepMode mode) {
     SweepOptions options;
     options.metric = arguments_.metric;
+    options.metric_options.outputs = arguments_.outputs.positions(simulation_.model());
     options.mode = mode;
     options.num_threads = arguments_.model.num_threads;
     options.run_directory = arguments_.output_folder;
@@ -166,6 +170,7 @@ int run_analyze(const Arguments& arguments) {
   const SimulationOptions options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = prepared(arguments);
+  arguments.outputs.positions(model);  // a wrong name shows before the work starts
   const auto samples = open_data_for({arguments.metric}, arguments.data, model);
   const auto calibration_samples = open_calibration_data(arguments.data, model);
   prepare_output_folder(arguments.output_folder);
@@ -176,6 +181,7 @@ int run_analyze(const Arguments& arguments) {
   const std::string next = next_mix({.model = arguments.model.model,
                                      .data = arguments.data.data,
                                      .calibration_data = arguments.data.calibration_data,
+                                     .outputs = arguments.outputs.names,
                                      .rules = arguments.model.rules});
   write_analysis(arguments.output_folder, simulation, found, next);
   fmt::print("{}", analysis_text(found));
@@ -204,6 +210,7 @@ void add_analyze_command(CLI::App* app, Action* action) {
                    "how outputs are compared; `bitsweep metrics` lists them")
       ->capture_default_str()
       ->type_name("NAME");
+  arguments->outputs.add_to(command);
   command
       ->add_option(
           "--max-memory", arguments->max_memory,

@@ -29,6 +29,7 @@ struct Arguments {
   std::vector<std::string> candidates;
   std::vector<std::string> targets;
   std::string cost = "bops";
+  OutputArguments outputs;
   std::vector<std::string> pinned;
   std::vector<std::string> same;
   std::string latency_table;
@@ -86,6 +87,7 @@ int run_mix(const Arguments& arguments) {
   const SimulationOptions simulation_options = arguments.model.simulation_options();
   ProgressReporter reporter(parse_progress_style(arguments.progress), stderr);
   const Model model = Model::load(arguments.model.model);
+  options.outputs = arguments.outputs.positions(model);
   const MixSamples samples(arguments.data, model);
   if (!arguments.data.data.labels.empty() || !arguments.data.test_labels.empty())
     require_use_of_labels(arguments.checks);
@@ -108,7 +110,8 @@ int run_mix(const Arguments& arguments) {
                            .data = arguments.data.data.data,
                            .rules = arguments.model.rules,
                            .cost = arguments.cost,
-                           .targets = options.targets};
+                           .targets = options.targets,
+                           .outputs = arguments.outputs.names};
   write_mix(folder, simulation, result, request);
   fmt::print("{}", mix_text(result, request));
   fmt::print("work    {}, {} run for real, {} of samples, {} known before, {}\n",
@@ -155,6 +158,7 @@ void add_mix_command(CLI::App* app, Action* action) {
       command->add_option("--cost", arguments->cost, "what is minimised, and the axis of the curve")
           ->capture_default_str(),
       names);
+  arguments->outputs.add_to(command);
   command
       ->add_option("--latency-table", arguments->latency_table,
                    "CSV with the times of operators, for the cost latency: "

@@ -78,6 +78,8 @@ void write_mix(const fs::path& folder, const Simulation& simulation, const MixRe
   write_text_file(folder / "frontier.json", json(result));
   FrontierPage page = frontier_page(simulation, result, request.cost, request.targets);
   page.facts.insert(page.facts.begin(), {{"model", request.model}, {"data", request.data}});
+  if (!request.outputs.empty())
+    page.facts.emplace_back("outputs", fmt::format("{}", fmt::join(request.outputs, ", ")));
   if (result.chosen) page.intro.next_command = verify_line(folder, request);
   write_frontier_page(page, folder / "frontier.html");
 }
@@ -108,6 +110,8 @@ std::string mix_text(const MixResult& result, const MixRequest& request) {
                   result.test_db ? ", " + score_text(*result.test_db, "dB") + " on test data" : "");
   if (const std::string missed = missed_on_test(result, request.targets); !missed.empty())
     text += "        " + missed + "\n";
+  if (!request.outputs.empty())
+    text += fmt::format("outputs {}\n", fmt::join(request.outputs, ", "));
   for (const MixCheck& check : result.checks) {
     text += fmt::format(
         "check   {} {} on test data{}\n", check.name, score_text(check.score, check.unit),

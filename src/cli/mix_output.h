@@ -15,6 +15,7 @@ struct MixRequest {
   std::string rules;
   std::string cost;
   std::vector<MixTarget> targets;
+  std::vector<std::string> outputs;  ///< that count; empty: all
 };
 
 /// Writes frontier.csv, frontier.json and frontier.html, and, when something was chosen,

@@ -13,6 +13,7 @@ struct CommandInputs {
   std::string model{};
   std::string data{};
   std::string calibration_data{};  ///< empty: `data`
+  std::vector<std::string> outputs{};
   std::string rules = "default";
 };
 

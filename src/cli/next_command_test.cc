@@ -12,8 +12,12 @@ TEST(NextMix, KeepsRulesAndRangesThatAreNotTheUsualOnes) {
   const std::string usual = next_mix({.model = "m.onnx", .data = "d.npz"});
   EXPECT_THAT(usual, HasSubstr("mix m.onnx --data d.npz --candidates"));
   EXPECT_THAT(usual, Not(HasSubstr("--rules")));
-  const std::string other = next_mix(
-      {.model = "m.onnx", .data = "d.npz", .calibration_data = "c.npz", .rules = "htp_v81"});
+  const std::string other = next_mix({.model = "m.onnx",
+                                      .data = "d.npz",
+                                      .calibration_data = "c.npz",
+                                      .outputs = {"logits"},
+                                      .rules = "htp_v81"});
+  EXPECT_THAT(other, HasSubstr("--outputs logits"));
   EXPECT_THAT(other, HasSubstr("--calibration-data c.npz"));
   EXPECT_THAT(other, HasSubstr("--rules htp_v81"));
 }

@@ -165,6 +165,26 @@ Tensor read_labels(const std::string& labels, const std::string& data) {
               "save the labels of all samples as one .npy file");
 }
 
+void OutputArguments::add_to(CLI::App* command) {
+  command
+      ->add_option("--outputs", names,
+                   "output to compare; may be repeated; all floating-point ones when not given")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+}
+
+std::vector<int> OutputArguments::positions(const Model& model) const {
+  std::vector<std::string> known;
+  for (const ValueInfo& output : model.outputs()) known.push_back(output.name);
+  std::vector<int> positions;
+  for (const std::string& name : names) {
+    const auto output = std::find(known.begin(), known.end(), name);
+    if (output == known.end()) throw unknown_name("options", "output of the model", name, known);
+    positions.push_back(static_cast<int>(output - known.begin()));
+  }
+  return positions;
+}
+
 void SweepArguments::add_to(CLI::App* command) {
   begin_options(command, "What is measured");
   command->add_option("--metric", metric, "how outputs are compared; `bitsweep metrics` lists them")
@@ -174,11 +194,7 @@ void SweepArguments::add_to(CLI::App* command) {
       ->add_option("--also", more_metrics, "a further metric, from the same runs; may be repeated")
       ->allow_extra_args(false)
       ->type_name("NAME");
-  command
-      ->add_option("--outputs", outputs,
-                   "output to compare; may be repeated; all floating-point ones when not given")
-      ->allow_extra_args(false)
-      ->type_name("NAME");
+  outputs.add_to(command);
   take_one_of(command->add_option("--combine", combine, "how several outputs become one score")
                   ->capture_default_str(),
               {"worst", "mean"});
@@ -219,10 +235,11 @@ void SweepArguments::add_to(CLI::App* command) {
                                 "with --until stable: find what scores worse than this instead")
                    ->needs(stable),
                "SCORE");
-  command->add_flag("--interactions", interactions,
-                    "also find groups whose errors cancel or add up");
+  CLI::Option* const paired = command->add_flag("--interactions", interactions,
+                                                "also find groups whose errors cancel or add up");
   take_whole_numbers(command->add_option("--pairs", pairs, "with --interactions: pairs to print")
-                         ->capture_default_str(),
+                         ->capture_default_str()
+                         ->needs(paired),
                      1, std::numeric_limits<int>::max());
   command
       ->add_option("--predict", predictions,
@@ -263,14 +280,7 @@ MetricOptions SweepArguments::metric_options(const Model& model) const {
   MetricOptions options;
   options.k = top_k;
   options.reduction = combine == "mean" ? OutputReduction::kMean : OutputReduction::kWorst;
-  const std::vector<ValueInfo> known = model.outputs();
-  std::vector<std::string> names;
-  for (const ValueInfo& output : known) names.push_back(output.name);
-  for (const std::string& name : outputs) {
-    const auto output = std::find(names.begin(), names.end(), name);
-    if (output == names.end()) throw unknown_name("options", "output of the model", name, names);
-    options.outputs.push_back(static_cast<int>(output - names.begin()));
-  }
+  options.outputs = outputs.positions(model);
   return options;
 }
 

@@ -54,11 +54,20 @@ struct DataArguments {
 /// @throws Error(kInvalidArgument) and what reading throws.
 Tensor read_labels(const std::string& labels, const std::string& data);
 
+/// Which outputs of the model are compared.
+struct OutputArguments {
+  std::vector<std::string> names;
+
+  void add_to(CLI::App* command);
+  /// Of the model's outputs; empty for all. @throws Error(kInvalidArgument) for an unknown name.
+  std::vector<int> positions(const Model& model) const;
+};
+
 /// What is measured and how the work is done.
 struct SweepArguments {
   std::string metric = "sqnr";
   std::vector<std::string> more_metrics;
-  std::vector<std::string> outputs;
+  OutputArguments outputs;
   std::string combine = "worst";
   int top_k = 10;
   std::string group = "quantizer";

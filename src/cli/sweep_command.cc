@@ -54,7 +54,7 @@ Facts facts_of(const Arguments& arguments, const Simulation& simulation,
           ? "the same data, " + plural(num_calibration_samples, "sample")
           : name_of(arguments.data.calibration_data) + ", " +
                 plural(num_calibration_samples, "sample");
-  return {
+  Facts facts = {
       {"model", name_of(arguments.model.model)},
       {"model sha256", simulation.model().content_hash()},
       {"data", fmt::format("{}, {}{}", name_of(arguments.data.data),
@@ -66,6 +66,9 @@ Facts facts_of(const Arguments& arguments, const Simulation& simulation,
       {"rules", arguments.model.rules},
       {"group", arguments.sweep.group + chosen_part(arguments.sweep)},
       {"bitsweep", BITSWEEP_VERSION}};
+  if (const std::vector<std::string>& names = arguments.sweep.outputs.names; !names.empty())
+    facts.emplace_back("outputs", fmt::format("{}", fmt::join(names, ", ")));
+  return facts;
 }
 
 std::vector<std::string> metrics_of(const SweepOptions& options) {
@@ -200,6 +203,7 @@ int run_sweep(const Arguments& arguments) {
   const std::string next = next_mix({.model = arguments.model.model,
                                      .data = arguments.data.data,
                                      .calibration_data = arguments.data.calibration_data,
+                                     .outputs = arguments.sweep.outputs.names,
                                      .rules = arguments.model.rules});
   write_results(arguments.sweep.output_folder, simulation, result, facts, next);
 

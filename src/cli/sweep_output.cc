@@ -13,6 +13,8 @@ namespace bitsweep::cli {
 namespace {
 
 constexpr std::size_t kRowsShown = 20;
+// Some exporters make names of hundreds of characters.
+constexpr std::size_t kLongestName = 64;
 // Metrics in dB end there.
 constexpr double kLostDb = -100.0;
 
@@ -46,6 +48,7 @@ void prepare_output_folder(const std::filesystem::path& folder) {
 std::string ranking_text(const SweepResult& result, const std::vector<GroupDetail>& details) {
   Table table({{"rank", true}, {result.metric, true}, {"name"}, {"what"}});
   bool ties = false;
+  bool cut = false;
   std::size_t num_shown = 0;
   std::size_t num_left = 0;
   for (std::size_t i = 0; i < result.scores.size(); ++i) {
@@ -60,14 +63,17 @@ std::string ranking_text(const SweepResult& result, const std::vector<GroupDetai
     while (last + 1 < details.size() && details[last + 1].repeats) ++last;
     const bool tied = result.scores[last].tied_with_next;
     ties = ties || tied;
+    cut = cut || score.name.size() > kLongestName;
     table.add({std::to_string(score.rank) + (tied ? "~" : " "),
-               score_text(score.score, result.unit), score.name, details[i].text});
+               score_text(score.score, result.unit), shortened(score.name, kLongestName),
+               details[i].text});
   }
   std::string text = table.text();
   if (ties) text += "~ the samples leave open whether this or the next one is more sensitive\n";
   if (result.unit == "dB" && !result.scores.empty() && result.scores.front().score <= kLostDb)
-    text += "-100 dB: outputs that are NaN, infinite or lost altogether\n";
+    text += "-100 dB: outputs that are NaN, infinite, of another size or lost altogether\n";
   if (num_left > 0) text += fmt::format("... and {} more\n", num_left);
+  if (cut) text += "long names are cut: results.json has them whole\n";
   return text;
 }
 
@@ -84,7 +90,8 @@ std::string worst_text(const MetricScores& scores) {
   constexpr std::size_t kNames = 3;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < std::min(kNames, scores.scores.size()); ++i) {
-    names.push_back(scores.scores[i].name + " " + score_text(scores.scores[i].score, scores.unit));
+    names.push_back(shortened(scores.scores[i].name, kLongestName) + " " +
+                    score_text(scores.scores[i].score, scores.unit));
   }
   std::string text = fmt::format("by {}: {}", scores.metric, fmt::join(names, ", "));
   if (scores.float_score) text += "; float model " + score_text(*scores.float_score, scores.unit);

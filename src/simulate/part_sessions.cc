@@ -90,6 +90,17 @@ bool fixes_every_input(const Model& model) {
   });
 }
 
+/// Whether one run shows the shapes of all.
+bool has_fixed_shapes(const graph::Graph& graph) {
+  // Their outputs are as long as what they find.
+  static const std::set<std::string, std::less<>> kFinding = {"Compress", "NonMaxSuppression",
+                                                              "NonZero", "Unique"};
+  return fixes_every_input(graph.model()) &&
+         std::ranges::none_of(graph.nodes(), [](const graph::Node& node) {
+           return kFinding.count(node.op_type) > 0;
+         });
+}
+
 }  // namespace
 
 std::vector<Tensor> PartSession::run(const TensorValues& values, const RunState& state) const {
@@ -106,7 +117,7 @@ SimulatedPart simulated_part(const Network& network, Span span, const State& sta
 }
 
 PartSessions::PartSessions(const Network& network)
-    : network_(network), static_shapes_(fixes_every_input(network.graph().model())) {}
+    : network_(network), static_shapes_(has_fixed_shapes(network.graph())) {}
 
 void PartSessions::set_pack_weights(bool pack) {
   if (pack != pack_weights_) sessions_.erase_beginning_with("");  // all

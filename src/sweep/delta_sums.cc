@@ -1,6 +1,8 @@
 #include "sweep/delta_sums.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "sweep/metrics/sums.h"
@@ -66,8 +68,9 @@ Delta DeltaSums::delta(std::span<const Tensor> simulated, std::span<const Tensor
     const auto at = static_cast<std::size_t>(output);
     const Tensor q = simulated[at].to_float();
     const Tensor r = reference[at].to_float();
-    std::vector<float> change(q.floats().begin(), q.floats().end());
-    for (std::size_t i = 0; i < change.size(); ++i) change[i] -= r.floats()[i];
+    std::vector<float> change(r.floats().size(), std::numeric_limits<float>::quiet_NaN());
+    if (q.shape() == r.shape())
+      std::ranges::transform(q.floats(), r.floats(), change.begin(), std::minus<>());
     delta.push_back(change.size() > kSketch ? sketched(change) : std::move(change));
   }
   return delta;

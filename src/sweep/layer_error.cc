@@ -1,5 +1,6 @@
 #include "bitsweep/layer_error.h"
 
+#include <limits>
 #include <map>
 
 #include "bitsweep/error.h"
@@ -55,7 +56,8 @@ std::vector<LayerError> layer_errors(Simulation& simulation, SampleSource& sampl
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const Tensor r = reference[i].to_float();
       const Tensor q = simulated[i].to_float();
-      squares[i] += scoring::sum_squared_error(r.floats(), q.floats());
+      squares[i] += q.shape() == r.shape() ? scoring::sum_squared_error(r.floats(), q.floats())
+                                           : std::numeric_limits<double>::quiet_NaN();
       counts[i] += static_cast<double>(r.size());
     }
     ++num_samples;

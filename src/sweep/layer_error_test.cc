@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bitsweep/error.h"
 #include "bitsweep/sweep.h"
@@ -55,6 +56,18 @@ TEST_F(LayerErrors, DoNotDependOnBatching) {
   const std::vector<LayerError> again = layer_errors(sim_, repeated);
   ASSERT_EQ(once.size(), again.size());
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_NEAR(once[i].mse, again[i].mse, 1e-12);
+}
+
+TEST(LayerErrorsOfADetector, AreNotNumbersWhereSizesDiffer) {
+  SimulationOptions coarse;
+  coarse.parameter_format = coarse.activation_format = Format::integer(4);
+  Simulation sim(simulate::testing::thresholded_boxes(), coarse);
+  const std::vector<Feed> feeds = samples(sim.model(), 1);
+  calibrate(sim, feeds);
+  VectorSource source(feeds);
+  const std::vector<LayerError> layers = layer_errors(sim, source);
+  EXPECT_TRUE(std::isnan(layers.back().mse)) << layers.back().tensor;
+  EXPECT_GT(layers.front().mse, 0.0);
 }
 
 TEST_F(LayerErrors, LooksAtAsManySamplesAsAsked) {

@@ -333,6 +333,24 @@ TEST(Sweep, BadSampleInTheMiddleIsAnError) {
   }
 }
 
+TEST(Sweep, AGroupThatChangesTheSizeOfAnOutputScoresWorstAndTheSweepGoesOn) {
+  const Model model = simulate::testing::thresholded_boxes();
+  SimulationOptions coarse;
+  coarse.parameter_format = coarse.activation_format = Format::integer(4);
+  Simulation sim(model, coarse);
+  const std::vector<Feed> feeds = samples(model, 3);
+  calibrate(sim, feeds);
+  VectorSource source(feeds);
+  const SweepResult result = sweep(sim, source, group_by_quantizer(sim), {.interactions = true});
+  const std::map<std::string, double> scores = by_name(result);
+  EXPECT_EQ(scores.at("score.w"), -100.0);  // decides what is found
+  EXPECT_GT(scores.at("box.w"), 0.0);       // does not
+  const Interactions& interactions = result.interactions.value();
+  EXPECT_EQ(interactions.predict(std::vector<std::string>{"score.w"}, "sqnr"), -100.0);
+  EXPECT_NEAR(interactions.predict(std::vector<std::string>{"box.w"}, "sqnr"), scores.at("box.w"),
+              1e-3);
+}
+
 TEST(Sweep, WithoutSamplesGroupsOrEncodingsSaysSo) {
   const Model model = net("chain");
   Simulation sim(model);

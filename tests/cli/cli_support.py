@@ -68,6 +68,50 @@ def two_input_net() -> onnx.ModelProto:
     )
 
 
+def cached_net() -> onnx.ModelProto:
+    """x and past [n,16] -> logits = x @ logits.weight and cache = past @ cache.weight, as a language model has them."""
+    random = np.random.default_rng(11)
+    weights = {
+        f"{name}.weight": random.standard_normal((16, 8)).astype(np.float32)
+        for name in ("cache", "logits")
+    }
+    return finish(
+        [
+            helper.make_node("MatMul", [x, f"{name}.weight"], [name], name=f"{name}_product")
+            for x, name in (("past", "cache"), ("x", "logits"))
+        ],
+        [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", 16]) for x in ("x", "past")],
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 8])
+            for name in ("cache", "logits")
+        ],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+
+
+def detector_net() -> onnx.ModelProto:
+    """x [64,4] -> y: a row for each position that scores above a threshold."""
+    random = np.random.default_rng(10)
+    weights = {
+        "score.weight": random.standard_normal((4, 1)).astype(np.float32),
+        "box.weight": random.standard_normal((4, 4)).astype(np.float32),
+        "threshold": np.float32(0.1),
+        "all": np.array([-1]),
+    }
+    return finish(
+        [
+            helper.make_node("MatMul", ["x", "score.weight"], ["score"], name="scores"),
+            helper.make_node("Greater", ["score", "threshold"], ["over"], name="greater"),
+            helper.make_node("Reshape", ["over", "all"], ["found"], name="reshape"),
+            helper.make_node("MatMul", ["x", "box.weight"], ["box"], name="boxes"),
+            helper.make_node("Compress", ["box", "found"], ["y"], name="compress", axis=0),
+        ],
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["found", 4])],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+
+
 def product_net() -> onnx.ModelProto:
     """x [n,40,240] -> y = x @ w [n,40,120]: ONNX Runtime splits such sums by its threads."""
     random = np.random.default_rng(9)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_support import SAMPLES, Run
+from cli_support import SAMPLES, Run, cached_net
 from onnx import TensorProto, helper, numpy_helper
 
 PAGES = ("per_layer_quant_enabled", "per_layer_quant_disabled", "per_layer_mse_loss")
@@ -124,3 +124,18 @@ def test_bad_input_is_one_sentence(
     errors = [line for line in result.stderr.splitlines() if line.startswith("error")]
     assert len(errors) == 1
     assert words in errors[0]
+
+
+def test_chosen_outputs_alone_are_compared(run: Run, tmp_path: Path) -> None:
+    onnx.save(cached_net(), tmp_path / "cached.onnx")
+    rows = np.random.default_rng(5).standard_normal((4, 16)).astype(np.float32)
+    np.savez(tmp_path / "rows.npz", x=rows, past=rows)
+    words = ["analyze", "cached.onnx", "--data", "rows.npz", "-o"]
+    assert run(*words, "all").returncode == 0
+    result = run(*words, "one", "--outputs", "logits")
+    assert result.returncode == 0, result.stderr
+    assert "--outputs logits" in result.stdout  # of the command that is suggested
+    everything = layers(tmp_path / "all", "per_layer_quant_enabled")
+    logits = layers(tmp_path / "one", "per_layer_quant_enabled")
+    assert logits["cache_product"] > everything["cache_product"]
+    assert 'did you mean "cache"?' in run(*words, "one", "--outputs", "cach").stderr

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from cli_support import Run, two_input_net
+from cli_support import Run, cached_net, two_input_net
 
 
 def test_mix_writes_policy_curve_and_a_model_that_runs(
@@ -127,6 +127,23 @@ def test_bad_input_exits_with_2_and_one_sentence(
     assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_outputs_that_do_not_count_hold_nothing_back(run: Run, tmp_path: Path) -> None:
+    onnx.save(cached_net(), tmp_path / "cached.onnx")
+    rows = np.random.default_rng(5).standard_normal((8, 16)).astype(np.float32)
+    np.savez(tmp_path / "rows.npz", x=rows, past=rows)
+    words = ["mix", "cached.onnx", "--data", "rows.npz", "--candidates", "W8A16,W4A16",
+             "--target", "sqnr>=35", "--points", "0", "-o", "out"]  # fmt: skip
+    result = run(*words, "--outputs", "logits")
+    assert result.returncode == 0, result.stderr
+    tensors = json.loads((tmp_path / "out/policy.json").read_text())["tensors"]
+    assert tensors["logits.weight"] == "int8"
+    assert tensors["cache.weight"] == "int4"
+    assert "outputs logits" in result.stdout
+    result = run(*words, "--outputs", "logit")
+    assert result.returncode == 2
+    assert 'did you mean "logits"?' in result.stderr
 
 
 def test_another_budget_runs_only_what_is_new(run: Run, model: Path, data: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from cli_support import SAMPLES, Run, conv_net, masked_net, product_net, tied_net
+from cli_support import SAMPLES, Run, conv_net, detector_net, masked_net, product_net, tied_net
 
 
 def results(folder: Path) -> dict:
@@ -353,12 +353,39 @@ def test_modes_choices_metrics_and_interactions(
     assert "no quantizer" in result.stderr
 
 
+def test_names_of_hundreds_of_characters_are_cut_in_the_table_only(
+    run: Run, data: Path, tmp_path: Path
+) -> None:
+    net = conv_net()
+    long = "convolution;" * 30
+    net.graph.initializer[0].name = net.graph.node[0].input[1] = long
+    onnx.save(net, tmp_path / "long.onnx")
+    result = run("sweep", "long.onnx", "--data", data, "-o", "out", "--also", "mse")
+    assert result.returncode == 0, result.stderr
+    assert max(len(line) for line in result.stdout.splitlines()) < 250
+    assert "convolution;" in result.stdout
+    assert "long names are cut" in result.stdout
+    assert long in {row["name"] for row in results(tmp_path / "out")["ranking"]}
+
+
+def test_a_group_that_changes_the_size_of_an_output_scores_worst(run: Run, tmp_path: Path) -> None:
+    onnx.save(detector_net(), tmp_path / "detector.onnx")
+    boxes = np.random.default_rng(3).uniform(-1, 1, (2, 64, 4)).astype(np.float32)
+    np.savez(tmp_path / "boxes.npz", x=boxes)
+    result = run("sweep", "detector.onnx", "--data", "boxes.npz", "-o", "out", "--bits", "W4A4")
+    assert result.returncode == 0, result.stderr
+    scores = {row["name"]: row["score"] for row in results(tmp_path / "out")["ranking"]}
+    assert scores["score.weight"] == -100.0
+    assert scores["box.weight"] > 0.0
+    assert "-100 dB: outputs that are NaN, infinite, of another size" in result.stdout
+
+
 def test_predictions_of_whole_configurations(
     run: Run, model: Path, data: Path, tmp_path: Path
 ) -> None:
     result = run(
         "sweep", model, "--data", data, "-o", "out",
-        "--predict", "conv0.weight", "--predict", "conv*.weight,relu*", "--pairs", "1",
+        "--predict", "conv0.weight", "--predict", "conv*.weight,relu*",
     )  # fmt: skip
     assert result.returncode == 0, result.stderr
     found = results(tmp_path / "out")

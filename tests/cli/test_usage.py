@@ -76,6 +76,7 @@ WORDS = ("m.onnx", "--data", "d", "-o", "o")
         (["sweep", *WORDS, "--until", "stable", "--threshold", "low"], '"low" is no number'),
         (["sweep", *WORDS, "--until", "stable", "--top", "101"], "above 0 and at most 100"),
         (["sweep", *WORDS, "--top", "5"], "--top requires --until"),
+        (["sweep", *WORDS, "--pairs", "3"], "--pairs requires --interactions"),
         (["sweep", *WORDS, "--pairs", "0"], '"0" is no whole number from 1 to'),
         (["mix", *WORDS, "--candidates", "W8A8", "--tolerance", "0"], '"0" is no number above 0'),
         (["mix", *WORDS, "--candidates", "W8A8", "--target", "bobs<=1"], 'did you mean "bops"?'),

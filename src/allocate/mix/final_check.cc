@@ -42,11 +42,13 @@ struct Running {
 };
 
 std::vector<MixCheck> by_metrics(Simulation& simulation, SampleSource& test,
-                                 const std::vector<std::string>& names, const Tick& tick) {
+                                 const MixOptions& options, const Tick& tick) {
   std::vector<Running> running;
-  for (const std::string& name : names) {
+  const MetricOptions compared{.outputs = options.outputs};
+  for (const std::string& name : options.check_metrics) {
     const MetricInfo& info = find_metric(name);
-    running.push_back({&info, make_metric(name), info.needs_labels ? make_metric(name) : nullptr});
+    running.push_back({&info, make_metric(name, compared),
+                       info.needs_labels ? make_metric(name, compared) : nullptr});
   }
   test.rewind();
   Feed feed;
@@ -101,7 +103,7 @@ std::vector<MixCheck> final_checks(Simulation& simulation, SampleSource* test,
                                    const MixOptions& options, const Tick& tick) {
   std::vector<MixCheck> checks;
   if (test != nullptr && !options.check_metrics.empty())
-    checks = by_metrics(simulation, *test, options.check_metrics, tick);
+    checks = by_metrics(simulation, *test, options, tick);
   for (const auto& [name, score] : options.own_checks) {
     MixCheck check{.name = name, .unit = "", .score = 0.0, .float_score = std::nullopt};
     {

@@ -33,6 +33,8 @@ class Measurement {
         choices_(choices),
         samples_(samples),
         options_(options),
+        compared_(options.outputs),
+        changes_(compared_.key(kChanges)),
         tick_(tick) {
     for (const QuantizerGroup& group : groups) {
       std::vector<const Quantizer*> quantizers;
@@ -131,7 +133,8 @@ class Measurement {
       throw Error(ErrorCode::kInvalidData, "mix", "there is no sample to search with",
                   "give at least one");
     }
-    for (const double e : energy) {
+    for (std::size_t o = 0; o < energy.size(); ++o) {
+      const double e = compared_.has(o) ? energy[o] : 0.0;
       if (!std::isfinite(e)) {
         throw Error(ErrorCode::kInvalidData, "mix", "the float model gives NaN or infinite outputs",
                     "check the input preprocessing");
@@ -158,7 +161,7 @@ class Measurement {
     for (int c = 0; c < num_candidates_; ++c) {
       std::vector<Work> missing;
       for (const Work& work : work_of_candidate(c)) {
-        if (auto known = options_.kept->find(key, keys_[work.choice], kChanges)) {
+        if (auto known = options_.kept->find(key, keys_[work.choice], changes_)) {
           changes[work.choice] = std::move(*known);
         } else {
           missing.push_back(work);
@@ -172,8 +175,8 @@ class Measurement {
         const auto [g, s] = missing[i];
         network_.check_ready(states_[g]);
         const simulate::Evaluation e = evaluator_.evaluate(states_[g], *sample);
-        changes[s] = change_of(e.outputs, *e.reference);
-        options_.kept->keep(key, keys_[s], kChanges, changes[s]);
+        changes[s] = change_of(e.outputs, *e.reference, compared_);
+        options_.kept->keep(key, keys_[s], changes_, changes[s]);
       });
     }
     add(std::move(changes));
@@ -279,6 +282,8 @@ class Measurement {
   const std::vector<std::vector<int>>& choices_;
   SampleSource& samples_;
   const GroupLossOptions& options_;
+  const ComparedOutputs compared_;
+  const std::string changes_;
   const Tick& tick_;
   int num_candidates_ = 0;
   bool planned_ = false;

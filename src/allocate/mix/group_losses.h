@@ -23,6 +23,7 @@ struct GroupLosses {
 };
 
 struct GroupLossOptions {
+  std::vector<int> outputs;  ///< that count; empty: all floating-point ones
   int num_threads = 0;
   std::int64_t max_memory_bytes = 0;
   KeptRuns* kept = nullptr;  ///< what is known there is not run; never null

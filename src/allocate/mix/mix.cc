@@ -107,6 +107,7 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
               SampleSource* test, const MixOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const allocate::Tick tick = allocate::tick_of(options);
+  allocate::require_outputs(simulation.model(), options);
   allocate::require_costs(options);
   allocate::require_checks(test, options);
   allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
@@ -114,7 +115,7 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
                               &kept);
   try {
-    allocate::WholeRuns runs(simulation, bank, groups, kept, search, tick);
+    allocate::WholeRuns runs(simulation, bank, groups, kept, search, options.outputs, tick);
     MixResult result;
     MixTask costs(options, allocate::problem_of_costs(simulation, groups, options, &result.notes),
                   runs);

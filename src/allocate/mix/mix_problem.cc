@@ -60,7 +60,8 @@ std::vector<double> without(const std::vector<double>& square, std::size_t size,
   return result;
 }
 
-/// Choices with NaN or infinite outputs leave the groups, each with a note.
+/// Choices with outputs that are NaN, infinite or of another size leave the groups, each with a
+/// note.
 /// @throws Error(kInvalidData) when that leaves a group with nothing.
 void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>* notes) {
   const auto group_text = [&](std::size_t g) {
@@ -69,7 +70,8 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
   for (const auto& [group, choice] : losses.not_finite) {
     const auto g = static_cast<std::size_t>(group);
     notes->push_back(mix_candidate_text(groups.choices[g][static_cast<std::size_t>(choice)]) +
-                     " of " + group_text(g) + " gives NaN or infinite outputs and was left out");
+                     " of " + group_text(g) +
+                     " gives outputs that are NaN, infinite or of another size and was left out");
   }
   // The last first, so that the positions of the others stay.
   for (auto gone = losses.not_finite.rbegin(); gone != losses.not_finite.rend(); ++gone) {
@@ -77,7 +79,8 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
     const auto c = static_cast<std::size_t>(gone->second);
     if (groups.choices[g].size() == 1) {
       throw Error(ErrorCode::kInvalidData, "mix",
-                  "every candidate of " + group_text(g) + " gives NaN or infinite outputs",
+                  "every candidate of " + group_text(g) +
+                      " gives outputs that are NaN, infinite or of another size",
                   "add the candidate float, or one with more bits");
     }
     std::size_t at = c;
@@ -94,6 +97,17 @@ void leave_out(MixGroups& groups, GroupLosses& losses, std::vector<std::string>*
 }
 
 }  // namespace
+
+void require_outputs(const Model& model, const MixOptions& options) {
+  const auto count = static_cast<int>(model.outputs().size());
+  for (const int position : options.outputs) {
+    if (position >= 0 && position < count) continue;
+    throw Error(ErrorCode::kInvalidArgument, "mix",
+                "there is no output " + std::to_string(position) + ", the model has " +
+                    std::to_string(count),
+                "count the outputs from 0");
+  }
+}
 
 BudgetProblem problem_of_costs(const Simulation& simulation, const MixGroups& groups,
                                const MixOptions& options, std::vector<std::string>* notes) {
@@ -113,7 +127,8 @@ GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGr
                                const Tick& tick) {
   GroupLosses losses =
       measure_group_losses(simulation, bank, groups.groups, groups.candidate_of, search,
-                           {.num_threads = options.num_threads,
+                           {.outputs = options.outputs,
+                            .num_threads = options.num_threads,
                             .max_memory_bytes = options.max_memory_bytes,
                             .kept = &kept},
                            tick);
@@ -141,6 +156,7 @@ Tick tick_of(const MixOptions& options) {
 
 MixProblem mix_problem(Simulation& simulation, SampleSource& calibration, SampleSource& search,
                        const MixOptions& options) {
+  allocate::require_outputs(simulation.model(), options);
   const allocate::Tick tick = allocate::tick_of(options);
   allocate::MixGroups groups = allocate::make_mix_groups(simulation, options);
   allocate::KeptRuns kept(options.run_directory);

@@ -16,13 +16,16 @@ struct GroupProblem {
   std::vector<std::string> notes;
 };
 
+/// @throws Error(kInvalidArgument) when the model has not all outputs that are asked for.
+void require_outputs(const Model& model, const MixOptions& options);
+
 /// What choices cost, before anything is known of what they lose.
 BudgetProblem problem_of_costs(const Simulation& simulation, const MixGroups& groups,
                                const MixOptions& options, std::vector<std::string>* notes);
 
 /// Measures each choice of each group alone and puts the losses, repaired so that more bits never
-/// count as worse, beside the costs. Choices with NaN or infinite outputs leave the groups; the
-/// notes name them.
+/// count as worse, beside the costs. Choices with outputs that are NaN, infinite or of another size
+/// leave the groups; the notes name them.
 GroupProblem problem_of_groups(Simulation& simulation, EncodingBank& bank, MixGroups& groups,
                                SampleSource& search, const MixOptions& options, KeptRuns& kept,
                                const Tick& tick);

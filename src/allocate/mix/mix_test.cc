@@ -494,7 +494,46 @@ TEST(Mix, ChoicesWithInfiniteOutputsAreNamedAndOnNoPointOfTheCurve) {
   MixOptions o = options({});
   o.frontier_points = 6;
   const MixResult r = mix(sim, data, data, nullptr, o);
-  EXPECT_THAT(r.notes, Contains(HasSubstr("gives NaN or infinite outputs and was left out")));
+  EXPECT_THAT(r.notes,
+              Contains(HasSubstr(
+                  "gives outputs that are NaN, infinite or of another size and was left out")));
+  ASSERT_FALSE(r.frontier.empty());
+  for (const MixPoint& point : r.frontier) EXPECT_GT(point.measured_db, -100.0);
+}
+
+TEST(Mix, OutputsThatDoNotCountHoldNothingBack) {
+  ModelBuilder m;
+  m.input("x", {1, 16}).random("w1", {16, 8}, 1).node("logits = MatMul(x, w1)");
+  m.input("past", {1, 16}).random("w2", {16, 8}, 2).node("cache = MatMul(past, w2)");
+  m.output("cache").output("logits");
+  Simulation sim(m.model());
+  VectorSource data(samples(sim.model(), 3));
+  MixOptions o = options({"sqnr>=35"});
+  o.outputs = {1};
+  const MixResult r = mix(sim, data, data, nullptr, o);
+  ASSERT_TRUE(r.chosen.has_value()) << r.infeasible;
+  const auto metric = make_metric("sqnr", {.outputs = {1}});
+  data.rewind();
+  Feed feed;
+  while (data.next(&feed)) metric->add(sim.run_float(feed), sim.run(feed));
+  EXPECT_NEAR(r.chosen->measured_db, metric->score(), 1e-6);
+  EXPECT_NE(sim.quantizer("w1")->format(), Format::integer(4));
+  EXPECT_EQ(sim.quantizer("w2")->format(), Format::integer(4));
+
+  o.outputs = {2};
+  EXPECT_THROW(mix(sim, data, data, nullptr, o), Error);
+}
+
+// A detector with 2 bits finds other things.
+TEST(Mix, ChoicesWithOutputsOfAnotherSizeAreNamedAndOnNoPointOfTheCurve) {
+  Simulation sim(simulate::testing::thresholded_boxes());
+  VectorSource data(samples(sim.model(), 3));
+  MixOptions o = options({});
+  o.candidates = {{Format::integer(16), Format::integer(16)},
+                  {Format::integer(16), Format::integer(2)}};
+  o.frontier_points = 4;
+  const MixResult r = mix(sim, data, data, nullptr, o);
+  EXPECT_THAT(r.notes, Contains(HasSubstr("of another size and was left out")));
   ASSERT_FALSE(r.frontier.empty());
   for (const MixPoint& point : r.frontier) EXPECT_GT(point.measured_db, -100.0);
 }

@@ -20,16 +20,29 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
 
 }  // namespace
 
-OutputChange change_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& reference) {
+bool ComparedOutputs::has(std::size_t position) const {
+  return positions_.empty() ||
+         std::ranges::find(positions_, static_cast<int>(position)) != positions_.end();
+}
+
+std::string ComparedOutputs::key(std::string_view what) const {
+  std::string text(what);
+  for (const int position : positions_) text += " " + std::to_string(position);
+  return text;
+}
+
+OutputChange change_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& reference,
+                       const ComparedOutputs& compared) {
   OutputChange change;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const Tensor was =
-        is_quantizable_type(reference[o].type()) ? reference[o].to_float() : Tensor();
+    const bool counts = compared.has(o) && is_quantizable_type(reference[o].type());
+    const Tensor was = counts ? reference[o].to_float() : Tensor();
     const std::size_t size = was.defined() ? was.floats().size() : 0;
     const std::size_t length = std::min(size, kSketchLength);
     const std::size_t head = change.size();
     change.resize(head + 2 + length, 0.0);
     change[head + 1] = static_cast<double>(length);
+    if (was.defined() && outputs[o].shape() != was.shape()) return {NAN};
     if (size == 0) continue;
     const Tensor is = outputs[o].to_float();
     const bool folded = size > kSketchLength;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allocate/mix/output_change.h"
 #include "allocate/mix/quality.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
@@ -31,14 +32,16 @@ simulate::State whole_state(const Simulation& simulation) {
 }  // namespace
 
 WholeRuns::WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
-                     KeptRuns& kept, SampleSource& search, const Tick& tick)
+                     KeptRuns& kept, SampleSource& search, const std::vector<int>& outputs,
+                     const Tick& tick)
     : simulation_(simulation),
       bank_(bank),
       groups_(groups),
       kept_(kept),
       search_(search),
       tick_(tick),
-      metric_(make_metric("sqnr", {.max_db = kMaxDb})) {}
+      sums_key_(ComparedOutputs(outputs).key(kSums)),
+      metric_(make_metric("sqnr", {.outputs = outputs, .max_db = kMaxDb})) {}
 
 std::vector<int> WholeRuns::candidates_of(const std::vector<int>& choices) const {
   std::vector<int> candidates;
@@ -142,12 +145,12 @@ std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_ref
   Feed feed;
   while (samples.next(&feed)) {
     const journal::Key key = kept_.key_of(feed);
-    std::optional<Sums> sums = kept_.find(key, state, kSums);
+    std::optional<Sums> sums = kept_.find(key, state, sums_key_);
     if (!sums) {
       const std::unique_ptr<MetricAccumulator> one = metric_->fresh();
       one->add(*reference_of(feed, result.size(), keep_references), simulation_.run(feed));
       sums = one->state();
-      kept_.keep(key, state, kSums, *sums);
+      kept_.keep(key, state, sums_key_, *sums);
     }
     if (!nan_begins_ && is_not_finite(score_of({*sums}, kNone, {})))
       nan_begins_ = simulate::first_nan(simulation_, feed);

@@ -26,11 +26,11 @@ struct WholeRun {
   double expected_db = 0.0;   ///< see MixPoint
 };
 
-/// Runs whole configurations on the search samples, each once.
+/// Runs whole configurations on the search samples, each once. `outputs`: see MixOptions.
 class WholeRuns {
  public:
   WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups, KeptRuns& kept,
-            SampleSource& search, const Tick& tick);
+            SampleSource& search, const std::vector<int>& outputs, const Tick& tick);
 
   /// By search sample; equal ones when never called.
   void weigh_samples(std::vector<double> weights) { weights_ = std::move(weights); }
@@ -80,6 +80,7 @@ class WholeRuns {
   KeptRuns& kept_;
   SampleSource& search_;
   const Tick& tick_;
+  std::string sums_key_;  ///< of the journal
   std::unique_ptr<MetricAccumulator> metric_;
   std::deque<WholeRun> runs_;
   /// By the candidates of the groups: a choice's number may change when others are left out.

@@ -217,6 +217,17 @@ std::vector<std::pair<std::string, Model>> nets() {
       {"recurrent", recurrent()}, {"shared_weight", shared_weight()}, {"sequence", sequence()}};
 }
 
+Model thresholded_boxes() {
+  ModelBuilder m;
+  m.input("x", {64, 6}).random("score.w", {6, 1}, 21).random("box.w", {6, 4}, 22);
+  m.floats("threshold", {}, {0.1F}).ints("all", {1}, {-1});
+  m.node("score = MatMul(x, score.w)").node("over = Greater(score, threshold)");
+  m.node("found = Reshape(over, all)").node("boxes = MatMul(x, box.w)");
+  m.random("last.w", {4, 4}, 23).node("kept = Compress(boxes, found) {axis: 0}");
+  m.node("y = MatMul(kept, last.w)").output("y");
+  return m.model();
+}
+
 Model net(const std::string& name) {
   for (auto& [n, model] : nets()) {
     if (n == name) return model;

@@ -22,6 +22,9 @@ std::vector<std::pair<std::string, Model>> more_nets();
 /// exporters leave them.
 Model residual_net(std::int64_t channels);
 
+/// A detector: the rows of its output are the positions whose first value is above a threshold.
+Model thresholded_boxes();
+
 /// Reproducible samples for a model; open dimensions become 2.
 std::vector<Feed> samples(const Model& model, int count, std::uint64_t seed = 7);
 

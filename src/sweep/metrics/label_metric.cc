@@ -18,8 +18,9 @@ void LabelMetric::describe(OutputReference& output) const {
     throw Error(ErrorCode::kInvalidData, where,
                 what + " has " + std::to_string(output.rows) + " rows and the sample " +
                     std::to_string(output.labels.size()) + " labels",
-                "give one label for each row of the output, shape " + shape_text(output.shape) +
-                    " without the last axis");
+                "choose the output that the labels belong to, or give one for each row of this "
+                "one, shape " +
+                    shape_text(output.shape) + " without the last axis");
   }
   const std::int64_t largest = *std::max_element(output.labels.begin(), output.labels.end());
   if (largest >= static_cast<std::int64_t>(output.columns)) {
