@@ -11,6 +11,7 @@
 #include "bitsweep/error.h"
 #include "graph/graph_data.h"
 #include "graph/inline_functions.h"
+#include "graph/read_attributes.h"
 
 namespace bitsweep::graph {
 namespace {
@@ -20,87 +21,6 @@ namespace {
 }
 
 std::string plain_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
-
-/// Files written before IR version 2017-10-30 leave the kind out; the field that is set tells it.
-onnx::AttributeProto::AttributeType kind_of(const onnx::AttributeProto& a) {
-  using A = onnx::AttributeProto;
-  if (a.type() != A::UNDEFINED) return a.type();
-  if (a.has_f()) return A::FLOAT;
-  if (a.has_i()) return A::INT;
-  if (a.has_s()) return A::STRING;
-  if (a.has_g()) return A::GRAPH;
-  if (a.floats_size() > 0) return A::FLOATS;
-  if (a.ints_size() > 0) return A::INTS;
-  if (a.strings_size() > 0) return A::STRINGS;
-  return a.type();
-}
-
-Attribute to_attribute(const onnx::AttributeProto& from) {
-  using A = onnx::AttributeProto;
-  using Kind = Attribute::Kind;
-  Attribute to;
-  switch (kind_of(from)) {
-    case A::INT:
-      to.kind = Kind::kInt;
-      to.i = from.i();
-      break;
-    case A::FLOAT:
-      to.kind = Kind::kFloat;
-      to.f = from.f();
-      break;
-    case A::STRING:
-      to.kind = Kind::kString;
-      to.s = from.s();
-      break;
-    case A::INTS:
-      to.kind = Kind::kInts;
-      to.ints.assign(from.ints().begin(), from.ints().end());
-      break;
-    case A::FLOATS:
-      to.kind = Kind::kFloats;
-      to.floats.assign(from.floats().begin(), from.floats().end());
-      break;
-    case A::STRINGS:
-      to.kind = Kind::kStrings;
-      to.strings.assign(from.strings().begin(), from.strings().end());
-      break;
-    case A::GRAPH:
-    case A::GRAPHS:
-      to.kind = Kind::kGraph;
-      break;
-    default:
-      break;
-  }
-  return to;
-}
-
-template <typename T, typename Values>
-Tensor tensor_of(DataType type, Shape shape, const Values& values) {
-  Tensor t = Tensor::allocate(type, std::move(shape));
-  std::copy(values.begin(), values.end(), static_cast<T*>(t.mutable_data()));
-  return t;
-}
-
-/// Value of a Constant node from whichever of its attributes is there.
-StaticSource constant_value(const onnx::NodeProto& node, std::span<const StoredBytes> stored) {
-  for (const onnx::AttributeProto& a : node.attribute()) {
-    if (a.name() == "value") return {&a.t(), {}};
-    if (a.name() == "sparse_value") return {nullptr, read_sparse(a.sparse_tensor(), stored)};
-    if (a.name() == "value_float")
-      return {nullptr, tensor_of<float>(DataType::kFloat, {}, std::array{a.f()})};
-    if (a.name() == "value_int")
-      return {nullptr, tensor_of<std::int64_t>(DataType::kInt64, {}, std::array{a.i()})};
-    if (a.name() == "value_floats")
-      return {nullptr, tensor_of<float>(DataType::kFloat, {a.floats_size()}, a.floats())};
-    if (a.name() == "value_ints")
-      return {nullptr, tensor_of<std::int64_t>(DataType::kInt64, {a.ints_size()}, a.ints())};
-    if (a.name() == "value_string")
-      return {nullptr, Tensor::borrow(DataType::kString, {}, nullptr, nullptr)};
-    if (a.name() == "value_strings")
-      return {nullptr, Tensor::borrow(DataType::kString, {a.strings_size()}, nullptr, nullptr)};
-  }
-  invalid(fmt::format("Constant node \"{}\" has no value", node.name()), "export the model again");
-}
 
 /// Drawing from a random generator, or code that nobody here knows: such values are never taken as
 /// constant.
@@ -221,7 +141,7 @@ class GraphBuilder {
       node.op_type = from->op_type();
       node.domain = plain_domain(from->domain());
       for (const onnx::AttributeProto& a : from->attribute()) {
-        node.attributes[a.name()] = to_attribute(a);
+        node.attributes[a.name()] = read_attribute(a);
         node.has_subgraph = node.has_subgraph || a.has_g() || a.graphs_size() > 0;
       }
       graph_.nodes_.push_back(std::move(node));
