@@ -45,6 +45,10 @@ struct FileEntry {
 
 /// One code less than the width allows, so that the grid is as long on both sides of zero.
 bool is_strictly_symmetric(const FileEntry& entry);
+/// Whether the zero points are those of a symmetric grid.
+bool has_symmetric_offsets(const FileEntry& entry);
+/// Fills in the ranges that follow from scale and offset, where the source does not say them.
+void complete_entry(FileEntry& entry);
 
 /// Scale of LPBQ: per channel a float, per block a multiple of it.
 struct LpbqScales {

@@ -71,4 +71,24 @@ std::optional<NestedNumbers> dequantize(const NestedNumbers& x, const NestedNumb
   return result;
 }
 
+std::optional<NestedNumbers> multiply(const NestedNumbers& a, const NestedNumbers& b) {
+  NestedNumbers result = a;
+  for (std::size_t axis = 0; axis < a.shape.size(); ++axis) {
+    if (b.shape[axis] != 1 && b.shape[axis] != a.shape[axis]) return std::nullopt;
+  }
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    std::size_t rest = i;
+    std::size_t stride = 1;
+    std::size_t other = 0;
+    for (std::size_t axis = a.shape.size(); axis-- > 0;) {
+      const std::size_t index = rest % static_cast<std::size_t>(a.shape[axis]);
+      rest /= static_cast<std::size_t>(a.shape[axis]);
+      if (b.shape[axis] != 1) other += index * stride;
+      stride *= static_cast<std::size_t>(b.shape[axis]);
+    }
+    result.values[i] *= b.values[other];
+  }
+  return result;
+}
+
 }  // namespace bitsweep::exporting

@@ -17,6 +17,10 @@ struct NestedNumbers {
 /// Nothing when the lists are ragged or empty, or something in them is no finite number.
 std::optional<NestedNumbers> nested_numbers(const nlohmann::json& value);
 
+/// Element-wise product; `b` has the rank of `a`, and 1 where it does not vary. Nothing when the
+/// shapes do not fit.
+std::optional<NestedNumbers> multiply(const NestedNumbers& a, const NestedNumbers& b);
+
 /// DequantizeLinear(x, scale, zero_point): per tensor, along `axis`, or in blocks along it. Nothing
 /// when the shapes do not fit.
 std::optional<NestedNumbers> dequantize(const NestedNumbers& x, const NestedNumbers& scale,

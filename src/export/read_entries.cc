@@ -10,17 +10,12 @@
 #include <set>
 
 #include "bitsweep/error.h"
-#include "export/nested_numbers.h"
+#include "export/entry_fields.h"
 
 namespace bitsweep::exporting {
 namespace {
 
 using nlohmann::json;
-
-bool all_offsets(const FileEntry& entry, double offset) {
-  return std::all_of(entry.cells.begin(), entry.cells.end(),
-                     [&](const AffineEncoding& cell) { return cell.offset == offset; });
-}
 
 constexpr int kMaxBits = 32;
 
@@ -35,7 +30,7 @@ class Reader {
     result_.version = version();
     if (result_.version_2()) {
       for (const json& item : section("encodings", json::value_t::array)) {
-        entry_ = name_of(item);
+        fields_ = EntryFields(file_, name_of(item));
         add(entry_2(item));
       }
     } else {
@@ -48,12 +43,6 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& fix) const {
     throw Error(ErrorCode::kInvalidData, "encodings", fmt::format("\"{}\" {}", file_, what), fix);
-  }
-
-  [[noreturn]] void fail_entry(const std::string& what,
-                               const std::string& fix = "export the encodings again") const {
-    throw Error(ErrorCode::kInvalidData, "encodings",
-                fmt::format("entry \"{}\" of \"{}\" {}", entry_, file_, what), fix);
   }
 
   std::string version() const {
@@ -89,13 +78,13 @@ class Reader {
   void read_old(const char* name, bool parameter) {
     if (result_.version == "0.6.1") {
       for (const auto& [tensor, list] : section(name, json::value_t::object).items()) {
-        entry_ = tensor;
+        fields_ = EntryFields(file_, tensor);
         add(entry_061(list, parameter));
       }
       return;
     }
     for (const json& item : section(name, json::value_t::array)) {
-      entry_ = name_of(item);
+      fields_ = EntryFields(file_, name_of(item));
       add(entry_100(item, parameter));
     }
   }
@@ -108,75 +97,18 @@ class Reader {
   }
 
   void add(FileEntry entry) {
-    if (!names_.insert(entry.name).second) fail_entry("is there twice", "remove one of them");
+    if (!names_.insert(entry.name).second) fields_.fail("is there twice", "remove one of them");
     result_.entries.push_back(std::move(entry));
   }
 
-  // --- fields
-  // ---------------------------------------------------------------------------------------------------
-  const json& field(const json& item, const char* name) const {
-    const auto it = item.find(name);
-    if (it == item.end()) fail_entry(fmt::format("has no \"{}\"", name));
-    return *it;
-  }
-
-  double number(const json& item, const char* name) const {
-    const json& value = field(item, name);
-    const double result =
-        value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
-    if (!std::isfinite(result))
-      fail_entry(fmt::format("has {} as \"{}\", which is no finite number", value.dump(), name));
-    return result;
-  }
-
-  int integer(const json& item, const char* name, int least, int most) const {
-    const json& value = field(item, name);
-    if (!value.is_number_integer() || value.get<std::int64_t>() < least ||
-        value.get<std::int64_t>() > most) {
-      fail_entry(fmt::format("has {} as \"{}\"", value.dump(), name),
-                 fmt::format("give {} to {}", least, most));
-    }
-    return value.get<int>();
-  }
-
-  std::string text(const json& item, const char* name) const {
-    const json& value = field(item, name);
-    if (!value.is_string())
-      fail_entry(fmt::format("has {} as \"{}\", which is no text", value.dump(), name));
-    return value.get<std::string>();
-  }
-
-  NestedNumbers numbers(const json& item, const char* name) const {
-    std::optional<NestedNumbers> result = nested_numbers(field(item, name));
-    if (!result) {
-      fail_entry(fmt::format(
-          "has \"{}\" with empty or uneven lists, or with something else than finite numbers",
-          name));
-    }
-    return std::move(*result);
-  }
-
-  std::vector<double> list(const json& item, const char* name) const {
-    NestedNumbers result = numbers(item, name);
-    if (result.shape.size() != 1) fail_entry(fmt::format("has \"{}\" that is no plain list", name));
-    return std::move(result.values);
-  }
-
-  void same_length(std::size_t a, const char* name_a, std::size_t b, const char* name_b) const {
-    if (a != b)
-      fail_entry(fmt::format("has {} values in \"{}\" but {} in \"{}\"", a, name_a, b, name_b));
-  }
-
-  // --- cells
-  // ----------------------------------------------------------------------------------------------------
   void check_cell(const AffineEncoding& cell, int bits) const {
     if (!(static_cast<float>(cell.delta) > 0.0F) ||
         !std::isfinite(static_cast<float>(cell.delta))) {
-      fail_entry(fmt::format("has a scale of {}", cell.delta),
-                 "give positive numbers that float32 can hold");
+      fields_.fail(fmt::format("has a scale of {}", cell.delta),
+                   "give positive numbers that float32 can hold");
     }
     if (cell.offset > 0.0 || cell.offset < -std::ldexp(1.0, bits)) {
-      fail_entry(
+      fields_.fail(
           fmt::format("has a zero point outside of the {} bits: offset {}", bits, cell.offset));
     }
   }
@@ -186,42 +118,40 @@ class Reader {
     for (const AffineEncoding& cell : entry.cells) check_cell(cell, entry.format.bitwidth);
   }
 
-  // --- versions
-  // -------------------------------------------------------------------------------------------------
   static Format plain_float(int bits) { return Format::parse(bits == 16 ? "float16" : "float32"); }
 
   FileEntry entry_061(const json& list, bool parameter) const {
-    if (!list.is_array() || list.empty()) fail_entry("is no list of encodings");
+    if (!list.is_array() || list.empty()) fields_.fail("is no list of encodings");
     FileEntry entry;
-    entry.name = entry_;
+    entry.name = fields_.entry();
     entry.parameter = parameter;
-    const std::string dtype = text(list.front(), "dtype");
+    const std::string dtype = fields_.text(list.front(), "dtype");
     if (dtype == "float") {
-      const int bits = integer(list.front(), "bitwidth", 16, 32);
-      if (bits != 16 && bits != 32) fail_entry("is a float of neither 16 nor 32 bits");
+      const int bits = fields_.integer(list.front(), "bitwidth", 16, 32);
+      if (bits != 16 && bits != 32) fields_.fail("is a float of neither 16 nor 32 bits");
       entry.format = plain_float(bits);
       return entry;
     }
     if (dtype != "int")
-      fail_entry(fmt::format("has \"dtype\" \"{}\"", dtype), "give \"int\" or \"float\"");
-    entry.format = Format::integer(integer(list.front(), "bitwidth", 2, kMaxBits));
-    const json& symmetric = field(list.front(), "is_symmetric");
+      fields_.fail(fmt::format("has \"dtype\" \"{}\"", dtype), "give \"int\" or \"float\"");
+    entry.format = Format::integer(fields_.integer(list.front(), "bitwidth", 2, kMaxBits));
+    const json& symmetric = fields_.field(list.front(), "is_symmetric");
     const bool as_text = symmetric == "True" || symmetric == "False";
     if (!as_text && !symmetric.is_boolean())
-      fail_entry("has \"is_symmetric\" that is neither \"True\" nor \"False\"");
+      fields_.fail("has \"is_symmetric\" that is neither \"True\" nor \"False\"");
     entry.symmetric = as_text ? symmetric == "True" : symmetric.get<bool>();
     entry.signed_codes = entry.symmetric;
     entry.has_range = true;
     for (const json& cell : list) {
-      if (!cell.is_object()) fail_entry("holds something that is no encoding");
-      if (integer(cell, "bitwidth", 2, kMaxBits) != entry.format.bitwidth)
-        fail_entry("has channels of different widths");
-      entry.cells.push_back({.min = number(cell, "min"),
-                             .max = number(cell, "max"),
-                             .delta = number(cell, "scale"),
-                             .offset = number(cell, "offset")});
+      if (!cell.is_object()) fields_.fail("holds something that is no encoding");
+      if (fields_.integer(cell, "bitwidth", 2, kMaxBits) != entry.format.bitwidth)
+        fields_.fail("has channels of different widths");
+      entry.cells.push_back({.min = fields_.number(cell, "min"),
+                             .max = fields_.number(cell, "max"),
+                             .delta = fields_.number(cell, "scale"),
+                             .offset = fields_.number(cell, "offset")});
       if (entry.cells.back().min > entry.cells.back().max)
-        fail_entry("has a range with min above max");
+        fields_.fail("has a range with min above max");
     }
     entry.kind = list.size() == 1 ? EntryKind::kPerTensor : EntryKind::kPerChannel;
     if (list.size() > 1) entry.grid = {static_cast<std::int64_t>(list.size())};
@@ -231,48 +161,48 @@ class Reader {
 
   FileEntry entry_100(const json& item, bool parameter) const {
     FileEntry entry;
-    entry.name = entry_;
+    entry.name = fields_.entry();
     entry.parameter = parameter;
-    const std::string dtype = text(item, "dtype");
-    int bits = integer(item, "bw", 2, kMaxBits);
+    const std::string dtype = fields_.text(item, "dtype");
+    int bits = fields_.integer(item, "bw", 2, kMaxBits);
     if (dtype == "FLOAT") {
-      if (bits != 16 && bits != 32) fail_entry("is a float of neither 16 nor 32 bits");
+      if (bits != 16 && bits != 32) fields_.fail("is a float of neither 16 nor 32 bits");
       entry.format = plain_float(bits);
       return entry;
     }
     if (dtype != "INT")
-      fail_entry(fmt::format("has \"dtype\" \"{}\"", dtype), "give \"INT\" or \"FLOAT\"");
-    const std::string kind = text(item, "enc_type");
+      fields_.fail(fmt::format("has \"dtype\" \"{}\"", dtype), "give \"INT\" or \"FLOAT\"");
+    const std::string kind = fields_.text(item, "enc_type");
     const std::optional<EntryKind> known = parse_kind(kind);
     if (!known)
-      fail_entry(fmt::format("has \"enc_type\" \"{}\"", kind),
-                 "give PER_TENSOR, PER_CHANNEL, PER_BLOCK or LPBQ");
+      fields_.fail(fmt::format("has \"enc_type\" \"{}\"", kind),
+                   "give PER_TENSOR, PER_CHANNEL, PER_BLOCK or LPBQ");
     entry.kind = *known;
-    if (!field(item, "is_sym").is_boolean())
-      fail_entry("has \"is_sym\" that is neither true nor false");
+    if (!fields_.field(item, "is_sym").is_boolean())
+      fields_.fail("has \"is_sym\" that is neither true nor false");
     entry.symmetric = item["is_sym"].get<bool>();
     entry.signed_codes = entry.symmetric;
-    const std::vector<double> scale = list(item, "scale");
-    const std::vector<double> offset = list(item, "offset");
-    same_length(scale.size(), "scale", offset.size(), "offset");
+    const std::vector<double> scale = fields_.list(item, "scale");
+    const std::vector<double> offset = fields_.list(item, "offset");
+    fields_.same_length(scale.size(), "scale", offset.size(), "offset");
     if (entry.kind == EntryKind::kPerTensor && scale.size() != 1)
-      fail_entry("is per tensor but has several scales");
+      fields_.fail("is per tensor but has several scales");
     if (entry.kind == EntryKind::kPerBlock || entry.kind == EntryKind::kLpbq) {
-      entry.block_size = integer(item, "block_size", 1, std::numeric_limits<int>::max());
+      entry.block_size = fields_.integer(item, "block_size", 1, std::numeric_limits<int>::max());
       entry.channel_first = true;
     }
     if (entry.kind == EntryKind::kLpbq) {
-      const int compressed = integer(item, "compressed_bw", 2, bits - 1);
+      const int compressed = fields_.integer(item, "compressed_bw", 2, bits - 1);
       entry.scale_bits = bits - compressed;
       bits = compressed;
-      const std::vector<double> multiples = list(item, "per_block_int_scale");
+      const std::vector<double> multiples = fields_.list(item, "per_block_int_scale");
       if (multiples.size() % scale.size() != 0) {
-        fail_entry(fmt::format("has {} blocks for {} channels", multiples.size(), scale.size()));
+        fields_.fail(fmt::format("has {} blocks for {} channels", multiples.size(), scale.size()));
       }
       // Which block belongs to which channel shows only where the axes of the target are known.
       for (const double multiple : multiples) {
         if (!(multiple >= 1.0) || multiple != std::floor(multiple))
-          fail_entry("has a block scale that is no integer from 1 on");
+          fields_.fail("has a block scale that is no integer from 1 on");
         entry.cells.push_back({.delta = multiple, .offset = -std::ldexp(1.0, bits - 1)});
       }
       entry.format = Format::integer(bits);
@@ -284,8 +214,8 @@ class Reader {
     entry.format = Format::integer(bits);
     std::vector<double> shift(scale.size(), 0.0);
     if (item.contains("zero_point_shift")) {
-      shift = list(item, "zero_point_shift");
-      same_length(scale.size(), "scale", shift.size(), "zero_point_shift");
+      shift = fields_.list(item, "zero_point_shift");
+      fields_.same_length(scale.size(), "scale", shift.size(), "zero_point_shift");
     }
     for (std::size_t i = 0; i < scale.size(); ++i) {
       entry.cells.push_back({.delta = scale[i], .offset = offset[i] + shift[i]});
@@ -322,25 +252,25 @@ class Reader {
       entry.format = Format::parse(type);
       return;
     }
-    fail_entry(fmt::format("has \"output_dtype\" \"{}\"", type),
-               "known are int2 to int32, uint2 to uint32, float8e4m3fn, float8e5m2");
+    fields_.fail(fmt::format("has \"output_dtype\" \"{}\"", type),
+                 "known are int2 to int32, uint2 to uint32, float8e4m3fn, float8e5m2");
   }
 
   NestedNumbers scales_2(const json& item) const {
-    const json& scale = field(item, "y_scale");
-    if (!scale.is_object()) return numbers(item, "y_scale");
+    const json& scale = fields_.field(item, "y_scale");
+    if (!scale.is_object()) return fields_.numbers(item, "y_scale");
     if (result_.version != "2.1.0")
-      fail_entry("has a quantized \"y_scale\", which only version 2.1.0 knows");
-    const NestedNumbers x = numbers(scale, "x");
-    const NestedNumbers x_scale = numbers(scale, "x_scale");
+      fields_.fail("has a quantized \"y_scale\", which only version 2.1.0 knows");
+    const NestedNumbers x = fields_.numbers(scale, "x");
+    const NestedNumbers x_scale = fields_.numbers(scale, "x_scale");
     std::optional<NestedNumbers> zero;
-    if (scale.contains("x_zero_point")) zero = numbers(scale, "x_zero_point");
-    const int axis = scale.contains("axis") ? integer(scale, "axis", -8, 7) : 1;
+    if (scale.contains("x_zero_point")) zero = fields_.numbers(scale, "x_zero_point");
+    const int axis = scale.contains("axis") ? fields_.integer(scale, "axis", -8, 7) : 1;
     const int block = scale.contains("block_size")
-                          ? integer(scale, "block_size", 0, std::numeric_limits<int>::max())
+                          ? fields_.integer(scale, "block_size", 0, std::numeric_limits<int>::max())
                           : 0;
     std::optional<NestedNumbers> result = dequantize(x, x_scale, zero, axis, block);
-    if (!result) fail_entry("has a quantized \"y_scale\" whose parts do not fit together");
+    if (!result) fields_.fail("has a quantized \"y_scale\" whose parts do not fit together");
     return std::move(*result);
   }
 
@@ -355,23 +285,23 @@ class Reader {
                                                   "per_block_int_scale"};
     for (const auto& [key, value] : item.items()) {
       if (kFields.count(key) == 0)
-        fail_entry(
+        fields_.fail(
             fmt::format("has a field \"{}\" that version {} does not know", key, result_.version));
     }
     FileEntry entry;
-    entry.name = entry_;
-    set_code_type(entry, text(item, "output_dtype"));
+    entry.name = fields_.entry();
+    set_code_type(entry, fields_.text(item, "output_dtype"));
     NestedNumbers scale;
     const bool lpbq =
         item.contains("per_block_int_scale") || item.contains("per_channel_float_scale");
     if (lpbq) {
-      const NestedNumbers channel = numbers(item, "per_channel_float_scale");
-      scale = numbers(item, "per_block_int_scale");
+      const NestedNumbers channel = fields_.numbers(item, "per_channel_float_scale");
+      scale = fields_.numbers(item, "per_block_int_scale");
       if (channel.shape.size() != scale.shape.size() || !entry.format.is_integer()) {
-        fail_entry("has LPBQ scales that do not fit together");
+        fields_.fail("has LPBQ scales that do not fit together");
       }
       const std::optional<NestedNumbers> product = multiply(scale, channel);
-      if (!product) fail_entry("has LPBQ scales that do not fit together");
+      if (!product) fields_.fail("has LPBQ scales that do not fit together");
       scale = *product;
       entry.scale_bits =
           entry.format.bitwidth;  // the version fixes the decompressed width at twice the codes
@@ -382,15 +312,15 @@ class Reader {
     const int bits = entry.format.bitwidth;
     std::vector<double> zero(scale.values.size(), 0.0);
     if (item.contains("y_zero_point")) {
-      const NestedNumbers given = numbers(item, "y_zero_point");
+      const NestedNumbers given = fields_.numbers(item, "y_zero_point");
       if (given.shape != scale.shape)
-        fail_entry("has zero points in another shape than its scales");
+        fields_.fail("has zero points in another shape than its scales");
       zero = given.values;
     }
     const double middle = entry.signed_codes ? std::ldexp(1.0, bits - 1) : 0.0;
     for (std::size_t i = 0; i < scale.values.size(); ++i) {
       if (zero[i] != std::floor(zero[i]))
-        fail_entry(fmt::format("has the zero point {}, which is no integer", zero[i]));
+        fields_.fail(fmt::format("has the zero point {}, which is no integer", zero[i]));
       entry.cells.push_back(
           {.delta = scale.values[i],
            .offset = entry.format.is_integer() ? -(zero[i] + middle) + 0.0 : 0.0});
@@ -401,12 +331,12 @@ class Reader {
         entry.signed_codes && entry.format.is_integer() && has_symmetric_offsets(entry);
     if (item.contains("block_size") || lpbq) {
       entry.kind = lpbq ? EntryKind::kLpbq : EntryKind::kPerBlock;
-      entry.block_size = integer(item, "block_size", 1, std::numeric_limits<int>::max());
+      entry.block_size = fields_.integer(item, "block_size", 1, std::numeric_limits<int>::max());
       entry.block_axis = axis_of(item, static_cast<int>(entry.grid.size()));
     } else if (!entry.grid.empty()) {
-      if (entry.grid.size() != 1) fail_entry("has nested scales but no \"block_size\"");
+      if (entry.grid.size() != 1) fields_.fail("has nested scales but no \"block_size\"");
       entry.kind = EntryKind::kPerChannel;
-      entry.channel_axis = integer(item, "axis", -8, 7);
+      entry.channel_axis = fields_.integer(item, "axis", -8, 7);
       entry.axis_from_end = entry.channel_axis < 0;
     }
     finish(entry);
@@ -414,64 +344,18 @@ class Reader {
   }
 
   int axis_of(const json& item, int rank) const {
-    const int axis = integer(item, "axis", -rank, rank - 1);
+    const int axis = fields_.integer(item, "axis", -rank, rank - 1);
     return axis < 0 ? axis + rank : axis;
-  }
-
-  // Element-wise product; `b` has 1 where it does not vary.
-  static std::optional<NestedNumbers> multiply(const NestedNumbers& a, const NestedNumbers& b) {
-    NestedNumbers result = a;
-    for (std::size_t axis = 0; axis < a.shape.size(); ++axis) {
-      if (b.shape[axis] != 1 && b.shape[axis] != a.shape[axis]) return std::nullopt;
-    }
-    for (std::size_t i = 0; i < a.values.size(); ++i) {
-      std::size_t rest = i;
-      std::size_t stride = 1;
-      std::size_t other = 0;
-      for (std::size_t axis = a.shape.size(); axis-- > 0;) {
-        const std::size_t index = rest % static_cast<std::size_t>(a.shape[axis]);
-        rest /= static_cast<std::size_t>(a.shape[axis]);
-        if (b.shape[axis] != 1) other += index * stride;
-        stride *= static_cast<std::size_t>(b.shape[axis]);
-      }
-      result.values[i] *= b.values[other];
-    }
-    return result;
   }
 
   std::string file_;
   json document_;
   EncodingsDocument result_;
-  std::string entry_;
+  EntryFields fields_;
   std::set<std::string> names_;
 };
 
 }  // namespace
-
-void complete_entry(FileEntry& entry) {
-  const int bits = entry.format.bitwidth;
-  if (!entry.format.is_integer()) {
-    const double largest = entry.format.kind == Format::Kind::kFloat8E5M2 ? 57344.0 : 448.0;
-    for (AffineEncoding& cell : entry.cells) {
-      cell.min = -cell.delta * largest;
-      cell.max = cell.delta * largest;
-    }
-    return;
-  }
-  // The range in 0.6.1 has a code that a strictly symmetric grid leaves out.
-  const bool strict = is_strictly_symmetric(entry);
-  if (entry.has_range && !strict) return;
-  const double steps = std::ldexp(1.0, bits) - (strict ? 2.0 : 1.0);
-  for (AffineEncoding& cell : entry.cells) {
-    cell.min = cell.delta * cell.offset;
-    cell.max = cell.delta * (steps + cell.offset);
-  }
-}
-
-bool has_symmetric_offsets(const FileEntry& entry) {
-  const double middle = std::ldexp(1.0, entry.format.bitwidth - 1);
-  return all_offsets(entry, -middle) || all_offsets(entry, 1.0 - middle) || all_offsets(entry, 0.0);
-}
 
 EncodingsDocument read_entries(std::string_view text, const std::string& file) {
   return Reader(text, file).read();

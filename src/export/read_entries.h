@@ -21,9 +21,4 @@ struct EncodingsDocument {
 /// name twice.
 EncodingsDocument read_entries(std::string_view text, const std::string& file);
 
-/// Fills in the ranges that follow from scale and offset, where the source does not say them.
-void complete_entry(FileEntry& entry);
-/// Whether the zero points are those of a symmetric grid.
-bool has_symmetric_offsets(const FileEntry& entry);
-
 }  // namespace bitsweep::exporting

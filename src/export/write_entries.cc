@@ -172,52 +172,6 @@ json entry_200(const FileEntry& entry) {
 
 }  // namespace
 
-std::string kind_name(EntryKind kind) {
-  switch (kind) {
-    case EntryKind::kPerTensor:
-      return "PER_TENSOR";
-    case EntryKind::kPerChannel:
-      return "PER_CHANNEL";
-    case EntryKind::kPerBlock:
-      return "PER_BLOCK";
-    case EntryKind::kLpbq:
-      return "LPBQ";
-  }
-  return "";
-}
-
-bool is_strictly_symmetric(const FileEntry& entry) {
-  if (!entry.symmetric || !entry.format.is_integer()) return false;
-  const double first = 1.0 - std::ldexp(1.0, entry.format.bitwidth - 1);
-  return std::ranges::all_of(entry.cells,
-                             [&](const AffineEncoding& cell) { return cell.offset == first; });
-}
-
-std::size_t channel_of(const FileEntry& entry, std::size_t cell) {
-  if (entry.channel_axis < 0) return 0;
-  const auto axis = static_cast<std::size_t>(entry.channel_axis);
-  std::size_t stride = 1;
-  for (std::size_t a = axis + 1; a < entry.grid.size(); ++a)
-    stride *= static_cast<std::size_t>(entry.grid[a]);
-  return cell / stride % static_cast<std::size_t>(entry.grid[axis]);
-}
-
-LpbqScales lpbq_scales(const FileEntry& entry) {
-  LpbqScales result;
-  result.channel.assign(
-      static_cast<std::size_t>(entry.grid[static_cast<std::size_t>(entry.channel_axis)]), 0.0);
-  for (std::size_t i = 0; i < entry.cells.size(); ++i) {
-    double& largest = result.channel[channel_of(entry, i)];
-    largest = std::max(largest, entry.cells[i].delta);
-  }
-  for (double& scale : result.channel) scale = std::ldexp(scale, -entry.scale_bits);
-  for (std::size_t i = 0; i < entry.cells.size(); ++i) {
-    result.block.push_back(
-        std::llround(entry.cells[i].delta / result.channel[channel_of(entry, i)]));
-  }
-  return result;
-}
-
 std::string code_type(const FileEntry& entry) {
   if (!entry.format.is_integer()) return entry.format.name();
   return fmt::format("{}int{}", entry.signed_codes ? "" : "u", entry.format.bitwidth);
