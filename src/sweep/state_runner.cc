@@ -21,21 +21,19 @@ constexpr int kFloatPass = -1;
 }  // namespace
 
 StateRunner::StateRunner(const Simulation& simulation, SampleSource& source, Plan plan,
-                         std::vector<State> states, std::vector<const MetricAccumulator*> metrics,
-                         KeptAnswers kept, DeltaSums* deltas)
+                         std::vector<State> states, Scoring scoring)
     : simulation_(simulation),
       network_(simulation.engine().network()),
       evaluator_(simulation.engine().evaluator()),
       source_(source),
       plan_(std::move(plan)),
-      metrics_(std::move(metrics)),
-      kept_(std::move(kept)),
-      deltas_(deltas) {
+      scoring_(std::move(scoring)) {
   for (State& state : states) add_state(std::move(state));
 }
 
 std::size_t StateRunner::add_state(State state) {
-  if (kept_.directory != nullptr) state_keys_.push_back(kept_.keys->of(state));
+  if (scoring_.kept.directory != nullptr)
+    scoring_.state_keys.push_back(scoring_.kept.keys->of(state));
   states_.push_back(std::move(state));
   answers_.emplace_back();
   return states_.size() - 1;
@@ -56,73 +54,19 @@ void StateRunner::ensure_plan(const Feed& sample) {
   std::call_once(planned_, [&] { plan_(sample); });
 }
 
-StateRunner::Prepared& StateRunner::prepared_of(Job& job, int suffix) {
-  const std::lock_guard lock(job.prepared_mutex);
-  return job.prepared[suffix];
-}
-
-void StateRunner::prepare(Prepared& prepared, const SourceSample& source,
-                          std::span<const Tensor> reference) {
-  std::call_once(prepared.once, [&] {
-    for (const MetricAccumulator* metric : metrics_)
-      prepared.references.push_back(metric->prepare(reference, source.labels));
-    prepared.outputs.assign(reference.begin(), reference.end());
-  });
-}
-
-Answer StateRunner::score(Job& job, std::size_t state, Prepared& prepared,
-                          std::span<const Tensor> outputs) {
-  Answer answer;
-  for (std::size_t m = 0; m < metrics_.size(); ++m) {
-    const std::unique_ptr<MetricAccumulator> total = metrics_[m]->fresh();
-    total->add(*prepared.references[m], outputs);
-    answer.push_back(total->state());
-  }
-  if (deltas_ != nullptr) {
-    job.deltas[state] = deltas_->delta(outputs, prepared.outputs);
-    if (state == 0) job.float_outputs = prepared.outputs;
-  }
-  return answer;
-}
-
 void StateRunner::run_state(Job& job, std::size_t state) {
   ensure_plan(job.source.feed);
+  // Without shortcuts not even the float pass is shared.
   std::shared_ptr<simulate::Sample> fresh;
   if (!evaluator_.shortcuts()) fresh = evaluator_.open_sample(job.source.feed);
   simulate::Sample& sample = fresh == nullptr ? opened(job) : *fresh;
   const Evaluation evaluation = evaluator_.evaluate(states_[state], sample);
-  const bool own = evaluation.reference != &sample.outputs();
-  Prepared fresh_reference;
-  Prepared& prepared =
-      fresh == nullptr
-          ? prepared_of(job, own ? evaluator_.split().suffix_of(states_[state]) : kFloatPass)
-          : fresh_reference;
-  prepare(prepared, job.source, *evaluation.reference);
-  Answer answer = score(job, state, prepared, evaluation.outputs);
-  if (kept_.directory != nullptr) {
-    journal::NewAnswer found{.outputs = &evaluation.outputs, .reference = evaluation.reference};
-    for (std::size_t m = 0; m < metrics_.size(); ++m)
-      found.sums.emplace_back(job.metric_keys[m], answer[m]);
-    kept_.directory->put(job.key, state_keys_[state], found);
+  std::optional<int> reference;
+  if (fresh == nullptr) {
+    const bool is_float_pass = evaluation.reference == &sample.outputs();
+    reference = is_float_pass ? kFloatPass : evaluator_.split().suffix_of(states_[state]);
   }
-  record(job, state, std::move(answer), false);
-}
-
-// False when the kept outputs are damaged.
-bool StateRunner::score_kept(Job& job, std::size_t state) {
-  const auto [simulated_at, reference_at] = *job.known.at(state_keys_[state]).outputs;
-  const auto outputs = kept_.directory->outputs(simulated_at);
-  const auto reference = kept_.directory->outputs(reference_at);
-  if (!outputs || !reference) return false;
-  Prepared& prepared = *job.kept_references.at(reference_at);
-  prepare(prepared, job.source, *reference);
-  Answer answer = score(job, state, prepared, *outputs);
-  journal::NewAnswer found;
-  for (std::size_t m = 0; m < metrics_.size(); ++m)
-    found.sums.emplace_back(job.metric_keys[m], answer[m]);
-  kept_.directory->put(job.key, state_keys_[state], found);
-  record(job, state, std::move(answer), true);
-  return true;
+  record(job, state, job.scores->score(state, evaluation, reference), false);
 }
 
 void StateRunner::run_task(Job& job, const Task& task) {
@@ -134,7 +78,11 @@ void StateRunner::run_task(Job& job, const Task& task) {
       run_state(job, task.index);
       return;
     case Task::Kind::kKept:
-      if (!score_kept(job, task.index)) run_state(job, task.index);
+      if (std::optional<Answer> answer = job.scores->score_kept(task.index)) {
+        record(job, task.index, std::move(*answer), true);
+      } else {
+        run_state(job, task.index);
+      }
       return;
   }
 }
@@ -155,25 +103,13 @@ void StateRunner::plan_tasks(Job* job) {
   std::set<int> suffixes;
   std::vector<Task> kept;
   for (const std::size_t s : job->states) {
-    const auto known =
-        kept_.directory == nullptr ? job->known.end() : job->known.find(state_keys_[s]);
-    if (known != job->known.end()) {
-      const journal::StoredAnswer& stored = known->second;
-      Answer answer;
-      for (const journal::Key& metric : job->metric_keys) {
-        const auto sums = stored.sums.find(metric);
-        if (sums != stored.sums.end()) answer.push_back(sums->second);
-      }
-      if (answer.size() == metrics_.size() && deltas_ == nullptr) {
-        record(*job, s, std::move(answer), true);
-        continue;
-      }
-      if (stored.outputs) {
-        std::unique_ptr<Prepared>& prepared = job->kept_references[stored.outputs->second];
-        if (prepared == nullptr) prepared = std::make_unique<Prepared>();
-        kept.push_back({Task::Kind::kKept, s});
-        continue;
-      }
+    if (std::optional<Answer> known = job->scores->known(s)) {
+      record(*job, s, std::move(*known), true);
+      continue;
+    }
+    if (job->scores->has_outputs(s)) {
+      kept.push_back({Task::Kind::kKept, s});
+      continue;
     }
     ensure_plan(job->source.feed);
     // Just before the first state that needs it: its session is then used again soon.
@@ -192,16 +128,7 @@ std::shared_ptr<StateRunner::Job> StateRunner::make_job(SampleWork work, SourceS
   job->index = static_cast<std::int64_t>(work.place);
   job->source = std::move(source);
   job->states = std::move(work.states);
-  if (deltas_ != nullptr) job->deltas.resize(states_.size());
-  if (kept_.directory != nullptr) {
-    job->key = journal::key_of(job->source.feed);
-    for (const MetricChoice& metric : kept_.metrics) {
-      const bool labelled = find_metric(metric.name).needs_labels;
-      job->metric_keys.push_back(
-          journal::key_of(metric.name, metric.options, labelled ? job->source.labels : Tensor()));
-    }
-    job->known = kept_.directory->answers(job->key);
-  }
+  job->scores.emplace(scoring_, job->source, states_.size());
   plan_tasks(job.get());
   return job;
 }
@@ -288,11 +215,9 @@ void StateRunner::work() {
         }
         lock.lock();
         if (++job->num_finished == job->tasks.size()) {
-          if (deltas_ != nullptr) {
-            lock.unlock();
-            deltas_->add_sample(job->index, job->deltas, job->float_outputs);
-            lock.lock();
-          }
+          lock.unlock();
+          job->scores->add_deltas(job->index);
+          lock.lock();
           jobs_.erase(std::find(jobs_.begin(), jobs_.end(), job));
           changed_.notify_all();
           if (job->sample != nullptr) {

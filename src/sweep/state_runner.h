@@ -6,34 +6,17 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
-#include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
 #include "simulate/evaluator.h"
 #include "sweep/answers.h"
-#include "sweep/delta_sums.h"
-#include "sweep/journal/content_key.h"
-#include "sweep/journal/run_directory.h"
+#include "sweep/sample_scores.h"
 
 namespace bitsweep::sweeping {
-
-/// Where answers are kept, and the keys under which they are found.
-struct KeptAnswers {
-  journal::RunDirectory* directory = nullptr;
-  const journal::StateKeys* keys = nullptr;  ///< as long as there is a directory
-  std::vector<MetricChoice> metrics;
-};
-
-/// A sample as its source gives it.
-struct SourceSample {
-  Feed feed;
-  Tensor labels;
-};
 
 /// What a round asks of one sample.
 struct SampleWork {
@@ -51,10 +34,8 @@ class StateRunner {
   /// not at all where every answer is known.
   using Plan = std::function<void(const Feed& sample)>;
 
-  /// `metrics`: each gives one entry of an Answer. `deltas` may be null.
   StateRunner(const Simulation& simulation, SampleSource& source, Plan plan,
-              std::vector<simulate::State> states, std::vector<const MetricAccumulator*> metrics,
-              KeptAnswers kept, DeltaSums* deltas);
+              std::vector<simulate::State> states, Scoring scoring);
 
   /// Evaluates the states of these indices on the samples of the source, with `num_threads`
   /// workers. `first` is the first sample, if it was taken from the source already. `on_tick` is
@@ -79,12 +60,6 @@ class StateRunner {
   bool stopped() const { return stop_; }
 
  private:
-  /// Float outputs of one sample as one suffix gives them, prepared for each metric.
-  struct Prepared {
-    std::once_flag once;
-    std::vector<Tensor> outputs;
-    std::vector<std::shared_ptr<const MetricReference>> references;
-  };
   struct Task {
     enum class Kind { kReference, kState, kKept };
     Kind kind;
@@ -100,14 +75,7 @@ class StateRunner {
     std::vector<Task> tasks;
     std::size_t next_task = 0;
     std::size_t num_finished = 0;
-    std::mutex prepared_mutex;
-    std::map<int, Prepared> prepared;  // by suffix; kFloatPass for the float pass's own outputs
-    journal::Key key;
-    std::vector<journal::Key> metric_keys;
-    std::map<journal::Key, journal::StoredAnswer> known;
-    std::map<std::int64_t, std::unique_ptr<Prepared>> kept_references;  // by position
-    std::vector<Delta> deltas;                                          // by state
-    std::vector<Tensor> float_outputs;  // those the first state is compared with
+    std::optional<SampleScores> scores;
   };
 
   void work();
@@ -117,11 +85,7 @@ class StateRunner {
   void plan_tasks(Job* job);
   void run_task(Job& job, const Task& task);
   void run_state(Job& job, std::size_t state);
-  bool score_kept(Job& job, std::size_t state);
-  Answer score(Job& job, std::size_t state, Prepared& prepared, std::span<const Tensor> outputs);
   void ensure_plan(const Feed& sample);
-  static Prepared& prepared_of(Job& job, int suffix);
-  void prepare(Prepared& prepared, const SourceSample& source, std::span<const Tensor> reference);
   void record(const Job& job, std::size_t state, Answer answer, bool kept);
   simulate::Sample& opened(Job& job);
   /// Early changes cost most: starting with them keeps the workers' ends together.
@@ -135,10 +99,7 @@ class StateRunner {
   Plan plan_;
   std::once_flag planned_;
   std::vector<simulate::State> states_;
-  std::vector<const MetricAccumulator*> metrics_;
-  KeptAnswers kept_;
-  std::vector<journal::Key> state_keys_;  // where there is a directory
-  DeltaSums* deltas_;
+  Scoring scoring_;
   std::vector<std::size_t> active_;              // on every sample, unless work_ is given
   std::vector<std::optional<SampleWork>> work_;  // by sample
 

@@ -178,8 +178,6 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
                                  ? path
                                  : path + " " + std::to_string(threads.per_run) + " threads");
   }
-  sweeping::KeptAnswers kept{
-      .directory = directory.get(), .keys = keys ? &*keys : nullptr, .metrics = metrics.choices()};
   std::unique_ptr<sweeping::DeltaSums> deltas;
   if (options.interactions)
     deltas = std::make_unique<sweeping::DeltaSums>(states.size(), options.metric_options.outputs);
@@ -189,8 +187,12 @@ SweepResult sweep(Simulation& simulation, SampleSource& samples,
     set_plan(sample);
     prepared_s = seconds_since(start);
   };
-  sweeping::StateRunner runner(simulation, samples, prepare, states, metrics.accumulators(), kept,
-                               deltas.get());
+  sweeping::StateRunner runner(simulation, samples, prepare, states,
+                               {.metrics = metrics.accumulators(),
+                                .kept = {.directory = directory.get(),
+                                         .keys = keys ? &*keys : nullptr,
+                                         .metrics = metrics.choices()},
+                                .deltas = deltas.get()});
   std::optional<sweeping::AdaptiveSweep> adaptive;
   if (options.until_stable) {
     const bool low_first =
