@@ -39,6 +39,43 @@ def sweep_table(result: _core.SweepResult) -> str:
     return _table(title, ("rank", result.metric, "95 % interval", "name"), rows)
 
 
+def interval_line(interval: _core.ScoreInterval) -> str:
+    """``<ScoreInterval: 8.71 to 9.40>``."""
+    return f"<ScoreInterval: {interval.low:.4g} to {interval.high:.4g}>"
+
+
+def stability_line(stability: _core.Stability) -> str:
+    """``<Stability: 3 groups after 60 of 240 evaluations, confidence 0.95>``."""
+    open_end = "" if stability.settled else ", not all for sure"
+    return (
+        f"<Stability: {len(stability.selected)} groups after {stability.num_evaluations} of "
+        f"{stability.num_without_stopping} evaluations, confidence {stability.confidence:.3g}{open_end}>"
+    )
+
+
+def point_line(point: _core.MixPoint) -> str:
+    """``<MixPoint: W8A8 x 12, W8A16 x 3, 35.10 dB at bops 0.62>``."""
+    return f"<MixPoint: {_types(point)}, {_quality(point)}>"
+
+
+def check_line(check: _core.MixCheck) -> str:
+    """``<MixCheck: accuracy 0.97, 0.98 in float>``."""
+    in_float = (
+        "" if check.float_score is None else f", {_score(check.float_score, check.unit)} in float"
+    )
+    return f"<MixCheck: {check.name} {_score(check.score, check.unit)}{in_float}>"
+
+
+def group_line(group: _core.QuantizerGroup) -> str:
+    """``<QuantizerGroup: activations relu1, parameters conv1.weight>``."""
+    parts = [
+        f"{kind} {', '.join(names)}"
+        for kind, names in (("activations", group.activations), ("parameters", group.parameters))
+        if names
+    ]
+    return f"<QuantizerGroup: {', '.join(parts)}>"
+
+
 def mix_line(result: _core.MixResult) -> str:
     """``<MixResult: W8A8 x 12, W8A16 x 3, 35.10 dB at bops 0.62>``."""
     if result.chosen is not None:

@@ -13,6 +13,7 @@
 #include "bind.h"
 #include "bitsweep/allocation.h"
 #include "bitsweep/mix.h"
+#include "display.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -125,8 +126,10 @@ void bind_allocation(nb::module_& m) {
       .def("__hash__",
            [](const Candidate& c) { return std::hash<std::string>()(candidate_text(c)); })
       .def("__repr__", &candidate_text);
-  nb::class_<QuantizerGroup>(m, "QuantizerGroup", "Quantizers that change their type together.")
-      .def_ro("activations", &QuantizerGroup::activations)
+  nb::class_<QuantizerGroup> group(m, "QuantizerGroup",
+                                   "Quantizers that change their type together.");
+  show_line_by_python(group, "group");
+  group.def_ro("activations", &QuantizerGroup::activations)
       .def_ro("parameters", &QuantizerGroup::parameters);
   bind_greedy_results(m);
 

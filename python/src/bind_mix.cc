@@ -107,14 +107,18 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
 }  // namespace
 
 void bind_mix(nb::module_& m) {
-  nb::class_<MixPoint>(m, "MixPoint", "One configuration with what it costs and how good it is.")
-      .def_ro("by_group", &MixPoint::by_group)
+  nb::class_<MixPoint> point(m, "MixPoint",
+                             "One configuration with what it costs and how good it is.");
+  show_line_by_python(point, "point");
+  point.def_ro("by_group", &MixPoint::by_group)
       .def_ro("costs", &MixPoint::costs)
       .def_ro("predicted_db", &MixPoint::predicted_db)
       .def_ro("measured_db", &MixPoint::measured_db)
       .def_ro("expected_db", &MixPoint::expected_db);
-  nb::class_<MixCheck>(m, "MixCheck", "How good a chosen configuration is by another measure.")
-      .def_ro("name", &MixCheck::name)
+  nb::class_<MixCheck> check(m, "MixCheck",
+                             "How good a chosen configuration is by another measure.");
+  show_line_by_python(check, "check");
+  check.def_ro("name", &MixCheck::name)
       .def_ro("unit", &MixCheck::unit)
       .def_ro("score", &MixCheck::score)
       .def_ro("float_score", &MixCheck::float_score);

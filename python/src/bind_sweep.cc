@@ -147,8 +147,10 @@ void bind_samples(nb::module_& m) {
 }
 
 void bind_result(nb::module_& m) {
-  nb::class_<ScoreInterval>(m, "ScoreInterval", "Bootstrap over the samples, in the score's unit.")
-      .def_ro("standard_error", &ScoreInterval::standard_error)
+  nb::class_<ScoreInterval> interval(m, "ScoreInterval",
+                                     "Bootstrap over the samples, in the score's unit.");
+  show_line_by_python(interval, "interval");
+  interval.def_ro("standard_error", &ScoreInterval::standard_error)
       .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
       .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.")
       .def("__repr__", [](const ScoreInterval& i) {
@@ -204,7 +206,9 @@ void bind_result(nb::module_& m) {
           "The same as if the groups' errors were independent.")
       .def("strongest_pairs", &Interactions::strongest_pairs, "count"_a = 20, "output"_a = 0);
 
-  nb::class_<Stability>(m, "Stability", "How an adaptive sweep ended.")
+  nb::class_<Stability> stability(m, "Stability", "How an adaptive sweep ended.");
+  show_line_by_python(stability, "stability");
+  stability
       .def_ro("selected", &Stability::selected,
               "The most sensitive groups, or those beyond the threshold.")
       .def_ro("confidence", &Stability::confidence, "Of the least certain place.")

@@ -69,5 +69,19 @@ def test_an_impossible_mix_shows_why(sim, cnn):
     assert "minimum of bytes" in result._repr_html_()
 
 
+def test_parts_of_results_show_what_they_hold(sim, cnn):
+    swept = bitsweep.sweep(sim, cnn.feeds, until="stable")
+    interval = swept.scores[0].interval
+    assert repr(interval) == f"<ScoreInterval: {interval.low:.4g} to {interval.high:.4g}>"
+    assert repr(swept.stability).startswith(f"<Stability: {len(swept.stability.selected)} groups")
+    result = bitsweep.mix(
+        sim, cnn.feeds, ["W8A8"], "bops<=1", test=cnn.feeds, check="cosine", frontier_points=0
+    )
+    assert repr(result.chosen).startswith("<MixPoint: W8A8 x ")
+    assert repr(result.checks[0]).startswith("<MixCheck: cosine 0.9")
+    first = result.groups[0]
+    assert (first.activations + first.parameters)[0] in repr(first)
+
+
 def test_names_are_escaped():
     assert "<td>a&lt;b&gt;</td>" in _table("t", ("name",), [("a<b>",)])
