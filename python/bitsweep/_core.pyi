@@ -1315,7 +1315,7 @@ def parse_mix_candidate(text: str) -> Candidate:
 
 def mix_candidate_text(candidate: Candidate) -> str: ...
 
-def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, frontier_costs: Sequence[float] = [], tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '', latency_table: str = '', test_labels: object | None = None, check_metrics: Sequence[str] = [], own_checks: Sequence[tuple[str, object]] = [], progress: object | None = None) -> MixResult:
+def mix(simulation: Simulation, calibration: object, search: object, test: object | None, candidates: Sequence[Candidate], targets: Sequence[str], *, cost: str = 'bops', outputs: Sequence[int] = [], ignore_kernels: bool = False, same_format: Sequence[Sequence[str]] = [], pinned: Sequence[tuple[str, Candidate]] = [], frontier_points: int = 12, frontier_costs: Sequence[float] = [], tolerance_db: float = 0.25, num_threads: int = 0, max_memory_bytes: int = 0, apart: bool = False, run_directory: str = '', latency_table: str = '', test_labels: object | None = None, check_metrics: Sequence[str] = [], own_checks: Sequence[tuple[str, object]] = [], progress: object | None = None) -> MixResult:
     """Chooses the types of all groups; see bitsweep::mix."""
 
 def mix_costs() -> list[tuple[str, str]]:

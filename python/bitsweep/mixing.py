@@ -16,6 +16,7 @@ from bitsweep.data import Feed, Samples
 from bitsweep.errors import InvalidArgumentError, error
 from bitsweep.progress import ProgressCallback, SimpleProgress, TextProgress, resolve
 from bitsweep.quantsim import QuantizationSimModel
+from bitsweep.sweeping import output_positions
 
 __all__ = ["apply_policy", "mix", "mix_costs", "save_mix_plot", "save_policy"]
 
@@ -34,6 +35,7 @@ def mix(
     calibration: Source | None = None,
     test: Source | None = None,
     cost: str = "bops",
+    outputs: Sequence[int | str] = (),
     ignore_kernels: bool = False,
     same_format: Sequence[Sequence[str]] = (),
     pinned: Mapping[str, str | tuple[qtype | str, qtype | str]] | None = None,
@@ -72,6 +74,9 @@ def mix(
         Samples that only the final check sees.
     cost : str
         What is minimised, and the axis of the frontier; one of ``mix_costs()``.
+    outputs : sequence of int or str
+        Outputs whose error counts, by position or name, such as the logits of a language model; empty: all
+        floating-point ones.
     ignore_kernels : bool
         Ignores the kernels that the rules file lists.
     same_format : list of lists of str
@@ -135,6 +140,7 @@ def mix(
             [_candidate(c) for c in candidates],
             [targets] if isinstance(targets, str) else list(targets),
             cost=cost,
+            outputs=output_positions(sim, outputs, "mix"),
             ignore_kernels=ignore_kernels,
             same_format=[list(names) for names in same_format],
             pinned=[(name, _candidate(c)) for name, c in (pinned or {}).items()],

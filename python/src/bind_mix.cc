@@ -50,7 +50,8 @@ struct CountedProgress {
 
 MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object search,
                   nb::object test, std::vector<Candidate> candidates,
-                  const std::vector<std::string>& targets, std::string cost, bool ignore_kernels,
+                  const std::vector<std::string>& targets, std::string cost,
+                  std::vector<int> outputs, bool ignore_kernels,
                   std::vector<std::vector<std::string>> same_format,
                   std::vector<std::pair<std::string, Candidate>> pinned, int frontier_points,
                   std::vector<double> frontier_costs, double tolerance_db, int num_threads,
@@ -63,6 +64,7 @@ MixResult run_mix(Simulation& simulation, nb::object calibration, nb::object sea
   options.candidates = std::move(candidates);
   for (const std::string& target : targets) options.targets.push_back(parse_mix_target(target));
   options.cost = std::move(cost);
+  options.outputs = std::move(outputs);
   options.ignore_kernels = ignore_kernels;
   options.same_format = std::move(same_format);
   options.pinned = std::move(pinned);
@@ -148,7 +150,8 @@ void bind_mix(nb::module_& m) {
         "Of W8A16, W4A8@block32@mse or float.");
   m.def("mix_candidate_text", &mix_candidate_text, "candidate"_a);
   m.def("mix", &run_mix, "simulation"_a, "calibration"_a, "search"_a, "test"_a.none(),
-        "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops", "ignore_kernels"_a = false,
+        "candidates"_a, "targets"_a, nb::kw_only(), "cost"_a = "bops",
+        "outputs"_a = std::vector<int>(), "ignore_kernels"_a = false,
         "same_format"_a = std::vector<std::vector<std::string>>(),
         "pinned"_a = std::vector<std::pair<std::string, Candidate>>(), "frontier_points"_a = 12,
         "frontier_costs"_a = std::vector<double>(), "tolerance_db"_a = 0.25, "num_threads"_a = 0,
