@@ -639,6 +639,8 @@ class SweepProgress:
 class ScoreInterval:
     """Bootstrap over the samples, in the score's unit."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def standard_error(self) -> float: ...
 
@@ -649,8 +651,6 @@ class ScoreInterval:
     @property
     def high(self) -> float:
         """Upper end of the 95% interval."""
-
-    def __repr__(self) -> str: ...
 
 class SweepScore:
     """Score of one group."""
@@ -747,6 +747,8 @@ class Interactions:
 
 class Stability:
     """How an adaptive sweep ended."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def selected(self) -> list[str]:
@@ -1093,6 +1095,8 @@ class Candidate:
 class QuantizerGroup:
     """Quantizers that change their type together."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def activations(self) -> list[str]: ...
 
@@ -1212,6 +1216,8 @@ def isolated_scores(simulation: Simulation, candidate: Candidate, evaluator: obj
 class MixPoint:
     """One configuration with what it costs and how good it is."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def by_group(self) -> list[Candidate]: ...
 
@@ -1229,6 +1235,8 @@ class MixPoint:
 
 class MixCheck:
     """How good a chosen configuration is by another measure."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def name(self) -> str: ...

@@ -152,10 +152,7 @@ void bind_result(nb::module_& m) {
   show_line_by_python(interval, "interval");
   interval.def_ro("standard_error", &ScoreInterval::standard_error)
       .def_ro("low", &ScoreInterval::low, "Lower end of the 95% interval.")
-      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.")
-      .def("__repr__", [](const ScoreInterval& i) {
-        return std::to_string(i.low) + " to " + std::to_string(i.high);
-      });
+      .def_ro("high", &ScoreInterval::high, "Upper end of the 95% interval.");
 
   nb::class_<SweepScore>(m, "SweepScore", "Score of one group.")
       .def_ro("name", &SweepScore::name)

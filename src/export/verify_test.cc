@@ -192,7 +192,9 @@ TEST_F(Verify, SaysWhenTheFastKernelsOfThisCpuSaturate) {
   // Pairs of products are 2 * 255 * 127, which 16 bits cannot hold; with VNNI they need not.
   const bool saturates = optimized.max_steps > 10.0;
   EXPECT_EQ(saturates, !result.notes.empty());
-  if (saturates) EXPECT_THAT(result.notes, Contains(HasSubstr("session.x64quantprecision=1")));
+  if (saturates) {
+    EXPECT_THAT(result.notes, Contains(HasSubstr("session.x64quantprecision=1")));
+  }
 }
 
 TEST_F(Verify, NamesTheTensorWhereTheSimulationBeginsToComputeNan) {
