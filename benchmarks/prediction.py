@@ -7,7 +7,8 @@ are taken that lie within 2% of the bit operations that most of them have. Repor
 measured output error: of added losses, of losses with interactions (the Gram matrix that a sweep's `predict` uses, as far
 as samples agree), and of those corrected by a few measured configurations, which is what mix() goes on with. Measured on
 the samples that the losses come from, each with the same say, as in mix(); `--plain` adds their errors up instead, so that
-one sample may decide. The measured ones to correct with do not count, nor do those whose outputs are not finite.
+one sample may decide. The measured ones to correct with are drawn anew several times, and means are printed: they do not
+count, nor do those whose outputs are not finite. The quality is that of all samples together.
 """
 
 from __future__ import annotations
@@ -70,20 +71,29 @@ def report(model: bench_models.BenchModel, arguments: argparse.Namespace) -> Non
         if np.isfinite(rows).all():
             measured.append(rows)
             finite.append(choices)
+    plain_quality = [decibel(rows) for rows in measured]
     weights = np.ones(len(search)) if arguments.plain else even_weights(measured)
     measured = [rows * weights[:, None, None] for rows in measured]
     quality = np.array([decibel(rows) for rows in measured])
-    count = arguments.corrections
-    without = [[decibel(np.delete(r, i, 0)) for i in range(len(r))] for r in measured[:count]]
-    corrected = mix.corrected(finite[:count], quality[:count].tolist(), without)
-    rest, truth = finite[count:], quality[count:]
+    without = [[decibel(np.delete(r, i, 0)) for i in range(len(r))] for r in measured]
+    rng = np.random.default_rng(0)
+    correlations = []
+    for _ in range(arguments.draws):
+        order = rng.permutation(len(finite))
+        known, rest = order[: arguments.corrections], order[arguments.corrections :]
+        corrected = mix.corrected(
+            [finite[i] for i in known],
+            quality[known].tolist(),
+            [without[i] for i in known],
+        )
+        asked = [finite[i] for i in rest]
+        predicted = mix.losses(asked, additive=True), mix.losses(asked), corrected.losses(asked)
+        correlations.append([spearman(-np.array(p), quality[rest]) for p in predicted])
     print(
-        f"{model.name:<16}{len(mix.groups):>7}{len(rest):>5}{min(truth):>8.1f}{max(truth):>7.1f}",
-        end="",
+        f"{model.name:<16}{len(mix.groups):>7}{len(rest):>5}{min(plain_quality):>8.1f}{max(plain_quality):>7.1f}"
+        + "".join(f"{c:>10.3f}" for c in np.mean(correlations, axis=0)),
+        flush=True,
     )
-    for losses in (mix.losses(rest, additive=True), mix.losses(rest), corrected.losses(rest)):
-        print(f"{spearman(-np.array(losses), truth):>10.3f}", end="")
-    print(flush=True)
 
 
 def main() -> None:
@@ -93,6 +103,7 @@ def main() -> None:
     parser.add_argument("--candidates", default="W8A16,W8A8", help="two")
     parser.add_argument("--configurations", type=int, default=200)
     parser.add_argument("--corrections", type=int, default=16, help="measured to correct with")
+    parser.add_argument("--draws", type=int, default=30, help="of the measured ones")
     parser.add_argument("--plain", action="store_true", help="add the samples' errors up")
     arguments = parser.parse_args()
     columns = f"{'dB':>15}{'additive':>10}{'pairwise':>10}{'corrected':>10}"

@@ -8,7 +8,7 @@
 #include "bitsweep/error.h"
 #include "graph/placement/rules_file.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep {
 

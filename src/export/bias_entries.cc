@@ -10,7 +10,7 @@
 
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::exporting {
 namespace {

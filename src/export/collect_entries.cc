@@ -14,7 +14,7 @@
 #include "export/bias_entries.h"
 #include "export/derived_entries.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::exporting {
 namespace {

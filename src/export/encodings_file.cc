@@ -16,7 +16,7 @@
 #include "graph/placement/rules_file.h"
 #include "graph/save_model.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep {
 namespace {

@@ -17,7 +17,7 @@
 #include "export/read_entries.h"
 #include "graph/placement/op_types.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep {
 namespace {

@@ -13,9 +13,9 @@
 #include "graph/subgraph.h"
 #include "quant/grid_layout.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
-#include "simulate/plain_run.h"
-#include "simulate/session.h"
+#include "simulate/network/network.h"
+#include "simulate/network/plain_run.h"
+#include "simulate/runtime/session.h"
 
 namespace bitsweep::exporting {
 namespace {

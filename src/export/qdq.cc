@@ -14,7 +14,7 @@
 #include "graph/qdq_rewrite.h"
 #include "quant/fake_quant_plan.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep {
 namespace {

@@ -9,7 +9,7 @@
 #include "bitsweep/error.h"
 #include "graph/mapped_file.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::exporting {
 namespace {

@@ -13,8 +13,8 @@
 #include "bitsweep/verify.h"
 #include "export/plain_agreement.h"
 #include "graph/graph.h"
-#include "simulate/file_session.h"
-#include "simulate/plain_run.h"
+#include "simulate/network/plain_run.h"
+#include "simulate/runtime/file_session.h"
 
 namespace bitsweep::exporting {
 

@@ -6,13 +6,12 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
-#include "graph/testing/model_builder.h"
-#include "report/test_page.h"
+#include "report/testing/test_page.h"
+#include "report/testing/two_convolutions.h"
 
 namespace bitsweep {
 namespace {
 
-using graph::testing::ModelBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
@@ -20,16 +19,8 @@ using ::testing::Pair;
 const Candidate kW8A8{Format::integer(8), Format::integer(8)};
 const Candidate kW8A16{Format::integer(16), Format::integer(8)};
 
-/// x -> Conv(w) -> Sigmoid -> Conv(v) -> b: groups whose names are not in the order of the network.
 class FrontierPageOfMix : public ::testing::Test {
  protected:
-  static Model model() {
-    ModelBuilder m;
-    m.input("x", {1, 2, 4, 4}).random("w", {2, 2, 1, 1}, 1);
-    m.random("v", {2, 2, 1, 1}, 2);
-    m.node("c = Conv(x, w)").node("a = Sigmoid(c)").node("b = Conv(a, v)").output("b");
-    return m.model();
-  }
   FrontierPageOfMix() { result_.groups = quantizer_groups(sim_); }
 
   MixPoint point(double cost, const Candidate& of_all, const Candidate& of_first) const {
@@ -41,7 +32,7 @@ class FrontierPageOfMix : public ::testing::Test {
     return p;
   }
 
-  Simulation sim_{model()};
+  Simulation sim_{report::two_convolutions()};
   MixResult result_;
 };
 

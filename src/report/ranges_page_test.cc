@@ -5,7 +5,7 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/report.h"
-#include "report/test_page.h"
+#include "report/testing/test_page.h"
 
 namespace bitsweep {
 namespace {

@@ -41,17 +41,20 @@ std::map<std::string, GroupDetail> quantizer_details(const Simulation& simulatio
   return details;
 }
 
-std::map<std::string, std::string> types_of_operators(const Simulation& simulation) {
+/// By name; of a sweep whose groups are quantizers none is needed.
+std::map<std::string, std::string> types_of_operators(const Simulation& simulation,
+                                                      const SweepResult& result) {
   std::map<std::string, std::string> types;
+  if (std::ranges::all_of(result.groups, is_quantizer)) return types;
   for (const OperatorInfo& op : simulation.operators()) types.emplace(op.name, op.type);
   return types;
 }
 
-std::map<std::string, GroupDetail> details_by_name(const Simulation& simulation,
-                                                   const SweepResult& result) {
+std::map<std::string, GroupDetail> details_by_name(
+    const Simulation& simulation, const SweepResult& result,
+    const std::map<std::string, std::string>& types) {
   if (std::ranges::all_of(result.groups, is_quantizer))
     return quantizer_details(simulation, result);
-  const std::map<std::string, std::string> types = types_of_operators(simulation);
   std::map<std::string, GroupDetail> details;
   for (const SweepGroup& group : result.groups) {
     const auto type = types.find(group.name);
@@ -62,9 +65,9 @@ std::map<std::string, GroupDetail> details_by_name(const Simulation& simulation,
   return details;
 }
 
-std::string details_label(const Simulation& simulation, const SweepResult& result) {
+std::string details_label(const SweepResult& result,
+                          const std::map<std::string, std::string>& types) {
   if (std::ranges::all_of(result.groups, is_quantizer)) return "Quantizer";
-  const std::map<std::string, std::string> types = types_of_operators(simulation);
   const bool operators = std::ranges::all_of(
       result.groups, [&](const SweepGroup& group) { return types.contains(group.name); });
   return operators ? "Operator" : "Group";
@@ -81,14 +84,19 @@ std::vector<std::string> useful_patterns(const SensitivityPage& page) {
   return patterns;
 }
 
-}  // namespace
-
-std::vector<GroupDetail> describe_groups(const Simulation& simulation, const SweepResult& result) {
-  std::map<std::string, GroupDetail> by_name = details_by_name(simulation, result);
+std::vector<GroupDetail> details_of_scores(const Simulation& simulation, const SweepResult& result,
+                                           const std::map<std::string, std::string>& types) {
+  std::map<std::string, GroupDetail> by_name = details_by_name(simulation, result, types);
   std::vector<GroupDetail> details;
   details.reserve(result.scores.size());
   for (const SweepScore& score : result.scores) details.push_back(by_name[score.name]);
   return details;
+}
+
+}  // namespace
+
+std::vector<GroupDetail> describe_groups(const Simulation& simulation, const SweepResult& result) {
+  return details_of_scores(simulation, result, types_of_operators(simulation, result));
 }
 
 SensitivityPage sensitivity_page(const Simulation& simulation, const SweepResult& result) {
@@ -99,7 +107,8 @@ SensitivityPage sensitivity_page(const Simulation& simulation, const SweepResult
   page.higher_is_worse =
       (result.better == Better::kLower) != (result.mode == SweepMode::kDisableOne);
   const std::vector<std::size_t> order = report::network_order(simulation, tensors_of(result));
-  const std::vector<GroupDetail> details = describe_groups(simulation, result);
+  const std::map<std::string, std::string> types = types_of_operators(simulation, result);
+  const std::vector<GroupDetail> details = details_of_scores(simulation, result, types);
   for (const std::size_t row : order) {
     const SweepScore& score = result.scores[row];
     page.scores.emplace_back(score.name, score.score);
@@ -110,7 +119,7 @@ SensitivityPage sensitivity_page(const Simulation& simulation, const SweepResult
   }
   page.interactions = result.interactions;
   page.highlight_patterns = useful_patterns(page);
-  page.details_label = details_label(simulation, result);
+  page.details_label = details_label(result, types);
   page.intro.sentences = report::sweep_sentences(result, details, order);
   return page;
 }

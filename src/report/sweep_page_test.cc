@@ -1,27 +1,17 @@
 #include <gmock/gmock.h>
 
 #include "bitsweep/report.h"
-#include "graph/testing/model_builder.h"
+#include "report/testing/two_convolutions.h"
 
 namespace bitsweep {
 namespace {
 
-using graph::testing::ModelBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// x -> first: Conv(w) -> c -> Sigmoid -> a -> second: Conv(v) -> b.
 class SweepPage : public ::testing::Test {
  protected:
-  static Model model() {
-    ModelBuilder m;
-    m.input("x", {1, 2, 4, 4}).random("w", {2, 2, 1, 1}, 1);
-    m.random("v", {2, 2, 1, 1}, 2);
-    m.node("c = Conv(x, w)").node("a = Sigmoid(c)").node("b = Conv(a, v)").output("b");
-    return m.model();
-  }
-
   /// As if the last group were the most sensitive one.
   static SweepResult swept(const std::vector<SweepGroup>& groups) {
     SweepResult result;
@@ -40,7 +30,7 @@ class SweepPage : public ::testing::Test {
     return names;
   }
 
-  Simulation sim_{model()};
+  Simulation sim_{report::two_convolutions()};
 };
 
 TEST_F(SweepPage, ShowsQuantizersAlongTheNetwork) {

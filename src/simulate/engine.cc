@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "simulate/exact_plan.h"
-#include "simulate/observation.h"
+#include "simulate/observe/observation.h"
+#include "simulate/reuse/exact_plan.h"
 #include "simulate/whole_runs.h"
 
 namespace bitsweep::simulate {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "simulate/engine.h"
-#include "simulate/network.h"
-#include "simulate/plain_run.h"
+#include "simulate/network/network.h"
+#include "simulate/network/plain_run.h"
 
 namespace bitsweep::simulate {
 namespace {

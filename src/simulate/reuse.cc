@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "bitsweep/sequence.h"
-#include "simulate/exact_plan.h"
+#include "simulate/reuse/exact_plan.h"
 
 namespace bitsweep::simulate {
 namespace {

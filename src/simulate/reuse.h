@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "simulate/engine.h"
-#include "simulate/evaluator.h"
+#include "simulate/reuse/evaluator.h"
 
 namespace bitsweep::simulate {
 

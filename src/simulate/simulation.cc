@@ -6,10 +6,10 @@
 #include "bitsweep/error.h"
 #include "bitsweep/names.h"
 #include "graph/macs.h"
-#include "simulate/calibration_run.h"
 #include "simulate/engine.h"
-#include "simulate/feed_check.h"
-#include "simulate/live_sites.h"
+#include "simulate/network/feed_check.h"
+#include "simulate/network/live_sites.h"
+#include "simulate/observe/calibration_run.h"
 #include "simulate/reuse.h"
 #include "simulate/whole_runs.h"
 

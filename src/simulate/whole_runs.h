@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
-#include "simulate/part_sessions.h"
-#include "simulate/work_counter.h"
+#include "simulate/parts/part_sessions.h"
+#include "simulate/parts/work_counter.h"
 
 namespace bitsweep::simulate {
 

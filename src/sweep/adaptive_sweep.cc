@@ -18,7 +18,7 @@ constexpr std::size_t kMaxParts = 16;
 constexpr double kSplitting = 0.02;
 // Of the float passes that may be run, how many are planned: a plan leaves out the float suffixes
 // that states are compared with until these are known to repeat the float pass.
-constexpr double kPlannedPasses = 0.88;
+constexpr double kPlannedPasses = 0.85;
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 #include "bitsweep/metric.h"
 #include "bitsweep/sweep.h"
-#include "simulate/evaluator.h"
+#include "simulate/reuse/evaluator.h"
 #include "sweep/answers.h"
 #include "sweep/delta_sums.h"
 #include "sweep/journal/content_key.h"

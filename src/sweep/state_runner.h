@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bitsweep/sweep.h"
-#include "simulate/evaluator.h"
+#include "simulate/reuse/evaluator.h"
 #include "sweep/answers.h"
 #include "sweep/sample_scores.h"
 

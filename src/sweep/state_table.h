@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bitsweep/sweep.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::sweeping {
 

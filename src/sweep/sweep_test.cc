@@ -11,7 +11,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/simulation.h"
 #include "simulate/engine.h"
-#include "simulate/exact_plan.h"
+#include "simulate/reuse/exact_plan.h"
 #include "simulate/testing/nets.h"
 
 namespace bitsweep {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bitsweep/sweep.h"
-#include "simulate/evaluator.h"
+#include "simulate/reuse/evaluator.h"
 
 namespace bitsweep::sweeping {
 

@@ -6,7 +6,7 @@
 #include "bitsweep/allocation.h"
 #include "graph/macs.h"
 #include "simulate/engine.h"
-#include "simulate/shapes.h"
+#include "simulate/network/shapes.h"
 
 namespace bitsweep {
 namespace {

@@ -10,7 +10,7 @@
 #include "bitsweep/error.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::allocate {
 namespace {

@@ -8,7 +8,7 @@
 #include "bitsweep/names.h"
 #include "graph/placement.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep {
 namespace {

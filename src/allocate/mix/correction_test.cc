@@ -85,6 +85,21 @@ TEST(CorrectedProblem, LearnsWhichChoicesLoseLessThanTheyDidAlone) {
   EXPECT_LT(error_db(corrected_problem(start, measured(truth, 24)), truth), before / 3.0);
 }
 
+TEST(CorrectedProblem, LearnsThatErrorsInOneDirectionSaturate) {
+  BudgetProblem start = problem();
+  for (double& value : start.interactions) value *= 0.2;
+  BudgetProblem truth = start;
+  for (double& value : truth.interactions) value *= -0.5;
+  BudgetProblem alone = start;
+  alone.interactions.clear();
+  const std::vector<MeasuredMix> runs = measured(truth, 16);
+  const BudgetProblem corrected = corrected_problem(start, runs);
+  EXPECT_LT(error_db(corrected, truth), error_db(corrected_problem(alone, runs), truth) / 1.5);
+  for (const auto& losses : corrected.loss) {
+    for (const double loss : losses) EXPECT_GE(loss, 0.0);
+  }
+}
+
 TEST(CorrectedProblem, IsNotMovedByConfigurationsWithoutFiniteOutputs) {
   BudgetProblem truth = problem();
   std::vector<MeasuredMix> runs = measured(truth, 16);

@@ -8,8 +8,8 @@
 #include "allocate/weight_grids.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
-#include "simulate/shapes.h"
-#include "simulate/weight_scale_adjustment.h"
+#include "simulate/network/shapes.h"
+#include "simulate/network/weight_scale_adjustment.h"
 
 namespace bitsweep::allocate {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/usable_cpus.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
-#include "simulate/exact_plan.h"
 #include "simulate/reuse.h"
+#include "simulate/reuse/exact_plan.h"
 
 namespace bitsweep::allocate {
 namespace {

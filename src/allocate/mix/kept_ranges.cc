@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::allocate {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 #include "sweep/journal/content_key.h"
 #include "sweep/journal/run_directory.h"
 

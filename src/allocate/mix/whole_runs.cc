@@ -8,7 +8,7 @@
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
 #include "simulate/first_nan.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::allocate {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "base/sha256.h"
 #include "simulate/engine.h"
-#include "simulate/feed_digest.h"
-#include "simulate/runtime_version.h"
+#include "simulate/reuse/feed_digest.h"
+#include "simulate/runtime/runtime_version.h"
 
 namespace bitsweep::journal {
 namespace {

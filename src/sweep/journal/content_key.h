@@ -8,7 +8,7 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/simulation.h"
 #include "bitsweep/tensor.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 
 namespace bitsweep::journal {
 

@@ -6,7 +6,7 @@
 #include "base/sha256.h"
 #include "bitsweep/error.h"
 #include "simulate/engine.h"
-#include "simulate/network.h"
+#include "simulate/network/network.h"
 #include "sweep/journal/content_key.h"
 #include "sweep/journal/run_directory.h"
 
