@@ -87,9 +87,14 @@ TEST(CorrectedProblem, LearnsWhichChoicesLoseLessThanTheyDidAlone) {
 
 TEST(CorrectedProblem, LearnsThatErrorsInOneDirectionSaturate) {
   BudgetProblem start = problem();
-  for (double& value : start.interactions) value *= 0.2;
+  const std::size_t n = start.num_choices();
+  for (std::size_t i = 0; i < n; ++i) {  // every second group goes its own way
+    for (std::size_t j = 0; j < n; ++j) {
+      if (i / 2 % 2 == 0 || j / 2 % 2 == 0) start.interactions[i * n + j] = 0.0;
+    }
+  }
   BudgetProblem truth = start;
-  for (double& value : truth.interactions) value *= -0.5;
+  for (double& value : truth.interactions) value *= -0.25;
   BudgetProblem alone = start;
   alone.interactions.clear();
   const std::vector<MeasuredMix> runs = measured(truth, 16);
