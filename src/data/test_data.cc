@@ -6,7 +6,7 @@
 #include "bitsweep/names.h"
 #include "data/input_rules.h"
 #include "data/layouts.h"
-#include "graph/tensor_file.h"
+#include "graph/file/tensor_file.h"
 
 // ONNX test data: a folder per sample with input_0.pb, input_1.pb, ... in the order of the model's
 // inputs.

@@ -13,8 +13,8 @@
 #include "export/losses.h"
 #include "export/ort_overrides.h"
 #include "export/write_entries.h"
+#include "graph/file/save_model.h"
 #include "graph/placement/rules_file.h"
-#include "graph/save_model.h"
 #include "simulate/engine.h"
 #include "simulate/network/network.h"
 

@@ -12,7 +12,7 @@
 #include "bitsweep/qdq_export.h"
 #include "export/load_entries.h"
 #include "export/untie_quantizers.h"
-#include "graph/qdq_strip.h"
+#include "graph/qdq/qdq_strip.h"
 
 namespace bitsweep {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
-#include "graph/qdq_codes.h"
-#include "graph/qdq_strip.h"
+#include "graph/qdq/qdq_codes.h"
+#include "graph/qdq/qdq_strip.h"
 #include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 

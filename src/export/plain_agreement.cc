@@ -10,7 +10,7 @@
 
 #include "export/bias_entries.h"
 #include "export/qdq_sites.h"
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 #include "quant/grid_layout.h"
 #include "simulate/engine.h"
 #include "simulate/network/network.h"

@@ -4,7 +4,7 @@
 #include "bitsweep/quantizer.h"
 #include "bitsweep/tensor.h"
 #include "export/file_entry.h"
-#include "graph/qdq_rewrite.h"
+#include "graph/qdq/qdq_rewrite.h"
 
 namespace bitsweep::exporting {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bitsweep/error.h"
-#include "graph/mapped_file.h"
+#include "graph/file/mapped_file.h"
 #include "simulate/engine.h"
 #include "simulate/network/network.h"
 

@@ -11,7 +11,7 @@
 #include "bitsweep/error.h"
 #include "bitsweep/qdq_export.h"
 #include "export/agreement.h"
-#include "graph/onnx_checks.h"
+#include "graph/file/onnx_checks.h"
 #include "graph/testing/model_builder.h"
 #include "simulate/testing/nets.h"
 

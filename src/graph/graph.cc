@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bitsweep/error.h"
+#include "graph/bodies/inline_functions.h"
 #include "graph/graph_data.h"
-#include "graph/inline_functions.h"
 #include "graph/read_attributes.h"
 
 namespace bitsweep::graph {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/bodies.h"
+#include "graph/bodies/bodies.h"
+#include "graph/file/model_impl.h"
 #include "graph/graph.h"
-#include "graph/model_impl.h"
 #include "onnx-ml.pb.h"
 
 namespace bitsweep::graph {

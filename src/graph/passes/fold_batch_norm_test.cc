@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "bitsweep/passes.h"
-#include "graph/model_impl.h"
+#include "graph/file/model_impl.h"
 #include "graph/passes/testing/batch_norms.h"
 
 namespace bitsweep::graph {

@@ -8,7 +8,7 @@
 #include "base/half.h"
 #include "bitsweep/error.h"
 #include "graph/attributes.h"
-#include "graph/walk_tensors.h"
+#include "graph/file/walk_tensors.h"
 
 namespace bitsweep::graph {
 namespace {

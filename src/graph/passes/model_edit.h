@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bitsweep/model.h"
-#include "graph/bodies.h"
-#include "graph/model_impl.h"
+#include "graph/bodies/bodies.h"
+#include "graph/file/model_impl.h"
 #include "onnx-ml.pb.h"
 
 namespace bitsweep::graph {

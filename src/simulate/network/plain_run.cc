@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 
 namespace bitsweep::simulate {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "graph/file/mapped_file.h"
 #include "graph/macs.h"
-#include "graph/mapped_file.h"
 #include "simulate/runtime/infer_types.h"
 
 namespace bitsweep::simulate {

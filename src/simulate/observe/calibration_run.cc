@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "bitsweep/error.h"
-#include "graph/mapped_file.h"
+#include "graph/file/mapped_file.h"
 #include "simulate/network/feed_check.h"
 #include "simulate/network/weight_scale_adjustment.h"
 

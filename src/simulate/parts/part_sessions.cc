@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 #include "simulate/network/blocked_layout.h"
 
 namespace bitsweep::simulate {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 #include "simulate/runtime/session.h"
 
 namespace bitsweep::simulate {

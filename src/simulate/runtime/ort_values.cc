@@ -8,7 +8,7 @@
 
 #include "bitsweep/error.h"
 #include "bitsweep/sequence.h"
-#include "graph/empty_sequence.h"
+#include "graph/bodies/empty_sequence.h"
 #include "simulate/runtime/ort_library.h"
 
 namespace bitsweep::simulate {

@@ -9,7 +9,7 @@
 
 #include "bitsweep/model.h"
 #include "bitsweep/tensor.h"
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 #include "simulate/runtime/run_state.h"
 
 namespace bitsweep::simulate {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "graph/graph.h"
-#include "graph/subgraph.h"
+#include "graph/pieces/subgraph.h"
 #include "graph/testing/model_builder.h"
 
 namespace bitsweep::simulate {
