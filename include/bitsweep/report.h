@@ -33,7 +33,7 @@ struct SensitivityPage {
   /// For each score, or empty: the samples leave open which of this and the next rank is more
   /// sensitive.
   std::vector<bool> tied_with_next;
-  /// For each score, or empty: it is that of another entry, too, whose quantizer it has; left out
+  /// For each score, or empty: it is that of another entry, too, whose quantizers it has; left out
   /// of the short list of the most sensitive.
   std::vector<bool> repeats;
   /// Shown for its first output as a matrix of the most sensitive entries and a list of pairs.
@@ -47,7 +47,7 @@ struct SensitivityPage {
 struct GroupDetail {
   /// Role and format of its quantizer, type of its operator, or how many quantizers it has.
   std::string text;
-  /// Its quantizer is that of another row, which says the same.
+  /// Its quantizers are those of another row, which says the same.
   bool repeats = false;
 };
 

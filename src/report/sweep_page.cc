@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "bitsweep/report.h"
 #include "bitsweep/text.h"
@@ -41,6 +43,28 @@ std::map<std::string, GroupDetail> quantizer_details(const Simulation& simulatio
   return details;
 }
 
+/// Groups of the same quantizers have the same score; all but the first one say so.
+void mark_repeats(const Simulation& simulation, const std::vector<SweepGroup>& groups,
+                  std::map<std::string, GroupDetail>* details) {
+  std::map<std::string, std::string> tied_to;
+  for (const TensorReport& row : simulation.describe()) {
+    if (!row.tied_to.empty()) tied_to.emplace(row.tensor, row.tied_to);
+  }
+  std::map<std::set<std::string>, std::string> first;
+  for (const SweepGroup& group : groups) {
+    std::set<std::string> owners;
+    for (const std::string& tensor : group.tensors) {
+      const auto owner = tied_to.find(tensor);
+      owners.insert(owner != tied_to.end() ? owner->second : tensor);
+    }
+    const auto [same, is_new] = first.emplace(std::move(owners), group.name);
+    if (is_new) continue;
+    GroupDetail& detail = details->at(group.name);
+    detail.repeats = true;
+    detail.text += ", has the quantizers of " + same->second;
+  }
+}
+
 /// By name; of a sweep whose groups are quantizers none is needed.
 std::map<std::string, std::string> types_of_operators(const Simulation& simulation,
                                                       const SweepResult& result) {
@@ -62,6 +86,7 @@ std::map<std::string, GroupDetail> details_by_name(
         type != types.end() ? type->second
                             : plural(static_cast<std::int64_t>(group.tensors.size()), "quantizer");
   }
+  mark_repeats(simulation, result.groups, &details);
   return details;
 }
 

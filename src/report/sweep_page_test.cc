@@ -51,6 +51,17 @@ TEST_F(SweepPage, SaysTheTypesOfOperators) {
   EXPECT_THAT(page.details, ElementsAre("Conv", "Sigmoid", "Conv"));
 }
 
+TEST_F(SweepPage, OperatorsWithTheSameQuantizersSaySo) {
+  graph::testing::ModelBuilder m;
+  m.input("x", {1, 2, 4, 4}).random("w", {2, 2, 1, 1}, 1).node("c = Conv(x, w)");
+  m.node("first = Transpose(c)").node("y = Transpose(first)");
+  const Simulation sim{m.output("y").model()};
+  const SensitivityPage page = sensitivity_page(sim, swept(group_by_operator(sim)));
+  EXPECT_THAT(page.details,
+              ElementsAre("Conv", "Transpose", HasSubstr("Transpose, has the quant")));
+  EXPECT_THAT(page.repeats, ElementsAre(false, false, true));
+}
+
 TEST_F(SweepPage, CountsTheQuantizersOfOtherGroups) {
   const SensitivityPage page =
       sensitivity_page(sim_, swept({{"late", {"v", "b"}}, {"early", {"x", "w", "c"}}}));
