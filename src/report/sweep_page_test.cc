@@ -54,11 +54,10 @@ TEST_F(SweepPage, SaysTheTypesOfOperators) {
 TEST_F(SweepPage, OperatorsWithTheSameQuantizersSaySo) {
   graph::testing::ModelBuilder m;
   m.input("x", {1, 2, 4, 4}).random("w", {2, 2, 1, 1}, 1).node("c = Conv(x, w)");
-  m.node("first = Transpose(c)").node("y = Transpose(first)");
+  m.node("first = Concat(c, c) {axis: 1}").node("y = Concat(first, c) {axis: 1}");
   const Simulation sim{m.output("y").model()};
   const SensitivityPage page = sensitivity_page(sim, swept(group_by_operator(sim)));
-  EXPECT_THAT(page.details,
-              ElementsAre("Conv", "Transpose", HasSubstr("Transpose, has the quant")));
+  EXPECT_THAT(page.details, ElementsAre("Conv", "Concat", HasSubstr("Concat, has the quantizers")));
   EXPECT_THAT(page.repeats, ElementsAre(false, false, true));
 }
 

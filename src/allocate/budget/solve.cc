@@ -61,8 +61,7 @@ void check(const BudgetProblem& problem, const std::vector<CostLimit>& limits) {
 
 // The least that a cost can be by itself: by descent under a limit that nothing meets.
 std::vector<int> cheapest_choices(const BudgetProblem& problem, int cost) {
-  BudgetProblem only = problem;
-  only.interactions.clear();
+  BudgetProblem only{.loss = problem.loss, .interactions = {}, .costs = problem.costs};
   for (auto& group : only.loss) std::fill(group.begin(), group.end(), 0.0);
   double low = 0.0;
   for (const CostTable::Row& row : problem.costs[static_cast<std::size_t>(cost)].rows) {

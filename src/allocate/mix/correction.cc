@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "allocate/mix/quality.h"
 #include "allocate/mix/regression.h"
@@ -10,23 +11,32 @@
 namespace bitsweep {
 namespace {
 
-using allocate::Belief;
+using allocate::ChoiceLosses;
+using allocate::Fit;
 using allocate::Freedom;
 using allocate::Regression;
 
-/// The problem with a share of its interactions.
-BudgetProblem with_share(BudgetProblem problem, double share) {
-  for (double& value : problem.interactions) value *= share;
-  return problem;
+/// What each measured configuration loses by interactions.
+std::vector<double> losses_together(const BudgetProblem& problem,
+                                    const std::vector<MeasuredMix>& measured) {
+  std::vector<double> together;
+  for (const MeasuredMix& mix : measured) {
+    double alone = 0.0;
+    for (std::size_t g = 0; g < problem.loss.size(); ++g)
+      alone += problem.loss[g][static_cast<std::size_t>(mix.choices[g])];
+    together.push_back(loss_of(problem, mix.choices) - alone);
+  }
+  return together;
 }
 
-/// Losses that add up: each choice also counts with a share of its interactions with what the other
-/// groups have on average in the measured configurations. A share below zero takes away what points
-/// the same way as all other changes: such errors saturate together.
-BudgetProblem in_mean_field(BudgetProblem problem, const std::vector<MeasuredMix>& measured,
-                            double share) {
-  // What a choice loses never counts for nothing.
-  constexpr double kLeastFactor = 0.05;
+std::vector<double> times(double factor, std::vector<double> values) {
+  for (double& value : values) value *= factor;
+  return values;
+}
+
+/// Of each choice: what its interactions with what the other groups have on average in the measured
+/// configurations lose.
+ChoiceLosses mean_field(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured) {
   const std::size_t n = problem.num_choices();
   std::vector<double> mean(n, 0.0);  // how often each choice was measured
   for (const MeasuredMix& mix : measured) {
@@ -37,80 +47,128 @@ BudgetProblem in_mean_field(BudgetProblem problem, const std::vector<MeasuredMix
       offset += problem.loss[g].size();
     }
   }
+  ChoiceLosses field = problem.loss;
   std::size_t i = 0;
-  for (std::vector<double>& losses : problem.loss) {
+  for (std::vector<double>& of_group : field) {
     const std::size_t begin = i;
-    const std::size_t end = begin + losses.size();
-    for (double& loss : losses) {
-      double field = 0.0;
+    const std::size_t end = begin + of_group.size();
+    for (double& value : of_group) {
+      value = 0.0;
       for (std::size_t k = 0; k < n; ++k) {
-        if (k < begin || k >= end) field += problem.interactions[i * n + k] * mean[k];
+        if (k < begin || k >= end) value += 2.0 * problem.interactions[i * n + k] * mean[k];
       }
-      loss = std::max(loss + 2.0 * share * field, kLeastFactor * loss);
       ++i;
     }
   }
-  problem.interactions.clear();
-  return problem;
+  return field;
 }
 
-/// Mean of the beliefs, each as far as the measured configurations speak for it.
-BudgetProblem mean_of(const std::vector<Belief>& beliefs, const std::vector<double>& log_weights) {
-  // Losses that add up have a proof: what nothing speaks for must not make them interact.
-  constexpr double kLeastWeight = 0.01;
-  const double largest = *std::max_element(log_weights.begin(), log_weights.end());
-  const auto weight_of = [&](std::size_t b) { return std::exp(log_weights[b] - largest); };
-  double sum = 0.0;
-  for (std::size_t b = 0; b < beliefs.size(); ++b)
-    sum += weight_of(b) < kLeastWeight ? 0.0 : weight_of(b);
-  BudgetProblem mean = beliefs.front().problem;
-  for (auto& losses : mean.loss) std::fill(losses.begin(), losses.end(), 0.0);
-  mean.interactions.clear();
-  for (std::size_t b = 0; b < beliefs.size(); ++b) {
-    if (weight_of(b) < kLeastWeight) continue;
-    const double weight = weight_of(b) / sum;
-    const BudgetProblem& problem = beliefs[b].problem;
-    for (std::size_t g = 0; g < mean.loss.size(); ++g) {
-      for (std::size_t c = 0; c < mean.loss[g].size(); ++c)
-        mean.loss[g][c] += weight * problem.loss[g][c];
-    }
-    if (mean.interactions.empty()) mean.interactions.resize(problem.interactions.size());
-    for (std::size_t i = 0; i < problem.interactions.size(); ++i)
-      mean.interactions[i] += weight * problem.interactions[i];
+/// Losses that add up, each with a share of the mean field. A share below zero takes away what
+/// points the same way as all other changes: such errors saturate together.
+ChoiceLosses with_field(ChoiceLosses losses, const ChoiceLosses& field, double share) {
+  // What a choice loses never counts for nothing.
+  constexpr double kLeastFactor = 0.05;
+  for (std::size_t g = 0; g < losses.size(); ++g) {
+    for (std::size_t c = 0; c < losses[g].size(); ++c)
+      losses[g][c] = std::max(losses[g][c] + share * field[g][c], kLeastFactor * losses[g][c]);
   }
-  return mean;
+  return losses;
 }
 
-/// Interactions may not hold in whole configurations, or as a tendency only, and where single terms
-/// explain nothing they would only be moved by chance. A few configurations cannot tell for sure,
-/// so that all beliefs count.
-BudgetProblem mean_belief(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured) {
-  // Single choices have many ways to explain a few configurations by chance.
-  constexpr double kLogPriorOfChoices = -4.0;
-  constexpr Freedom kFreedoms[] = {{},
-                                   {.of_levels = 100.0},
-                                   {100.0, 10.0, kLogPriorOfChoices},
-                                   {100.0, 100.0, kLogPriorOfChoices}};
-  constexpr double kLeastSquaredError = 1e-8;
-  std::vector<Belief> beliefs;
-  std::vector<double> log_weights;
-  const auto believe = [&](const BudgetProblem& start) {
-    const Regression regression(start, measured);
+/// A way to predict whole configurations, learnt from the measured ones.
+struct Belief {
+  std::size_t regression = 0;
+  double share = 0.0;  ///< of the interactions
+  Fit fit;
+  double log_weight = 0.0;  ///< as far as the measured configurations speak for it
+};
+
+/// All ways to predict. Interactions may not hold in whole configurations, or as a tendency only,
+/// and where single terms explain nothing they would only be moved by chance. A few configurations
+/// cannot tell for sure, so that all beliefs count.
+class Beliefs {
+ public:
+  Beliefs(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured)
+      : problem_(problem), measured_(measured) {
+    const std::vector<double> together = losses_together(problem, measured);
+    if (problem.interactions.empty()) {
+      add(0.0, problem.loss, together);
+    } else {
+      for (const double share : {1.0, 0.75, 0.5, 0.25})
+        add(share, problem.loss, times(share, together));
+      const ChoiceLosses field = mean_field(problem, measured);
+      for (const double share : {1.0, 0.75, 0.5, 0.25, 0.0, -0.25, -0.5})
+        add(0.0, with_field(problem.loss, field, share), times(0.0, together));
+    }
+  }
+
+  /// Their mean.
+  BudgetProblem mean() const {
+    // Losses that add up have a proof: what nothing speaks for must not make them interact.
+    constexpr double kLeastWeight = 0.01;
+    double largest = beliefs_.front().log_weight;
+    for (const Belief& belief : beliefs_) largest = std::max(largest, belief.log_weight);
+    std::vector<double> weights;
+    double sum = 0.0;
+    for (const Belief& belief : beliefs_) {
+      const double weight = std::exp(belief.log_weight - largest);
+      sum += weights.emplace_back(weight < kLeastWeight ? 0.0 : weight);
+    }
+    BudgetProblem result = problem_;
+    for (auto& losses : result.loss) std::fill(losses.begin(), losses.end(), 0.0);
+    double of_interactions = 0.0;
+    for (std::size_t b = 0; b < beliefs_.size(); ++b) {
+      if (weights[b] == 0.0) continue;
+      const double weight = weights[b] / sum;
+      const auto& [regression, share, fit, log_weight] = beliefs_[b];
+      const ChoiceLosses losses = regressions_[regression].corrected(fit);
+      for (std::size_t g = 0; g < losses.size(); ++g) {
+        for (std::size_t c = 0; c < losses[g].size(); ++c)
+          result.loss[g][c] += weight * losses[g][c];
+      }
+      of_interactions += weight * fit.level * fit.factor * share;
+    }
+    if (of_interactions == 0.0) result.interactions.clear();
+    for (double& value : result.interactions) value *= of_interactions;
+    return result;
+  }
+
+ private:
+  void add(double share, ChoiceLosses losses, const std::vector<double>& together) {
+    // Single choices have many ways to explain a few configurations by chance.
+    constexpr double kLogPriorOfChoices = -4.0;
+    constexpr Freedom kFreedoms[] = {
+        {.of_levels = 0.0, .of_choices = 0.0, .log_prior = 0.0},
+        {.of_levels = 100.0, .of_choices = 0.0, .log_prior = 0.0},
+        {.of_levels = 100.0, .of_choices = 10.0, .log_prior = kLogPriorOfChoices},
+        {.of_levels = 100.0, .of_choices = 100.0, .log_prior = kLogPriorOfChoices}};
+    constexpr double kLeastSquaredError = 1e-8;
+    const Regression& regression =
+        regressions_.emplace_back(std::move(losses), together, measured_);
     for (const Freedom& freedom : kFreedoms) {
-      const Belief& belief = beliefs.emplace_back(regression.fit(freedom));
-      log_weights.push_back(freedom.log_prior -
-                            0.5 * static_cast<double>(measured.size()) *
-                                std::log(belief.squared_error + kLeastSquaredError));
+      Fit fit = regression.fit(freedom);
+      const double log_weight =
+          freedom.log_prior - 0.5 * static_cast<double>(measured_.size()) *
+                                  std::log(fit.squared_error + kLeastSquaredError);
+      beliefs_.push_back({regressions_.size() - 1, share, std::move(fit), log_weight});
     }
-  };
-  if (problem.interactions.empty()) {
-    believe(problem);
-  } else {
-    for (const double share : {1.0, 0.75, 0.5, 0.25}) believe(with_share(problem, share));
-    for (const double share : {1.0, 0.75, 0.5, 0.25, 0.0, -0.25, -0.5})
-      believe(in_mean_field(problem, measured, share));
   }
-  return mean_of(beliefs, log_weights);
+
+  const BudgetProblem& problem_;
+  const std::vector<MeasuredMix>& measured_;
+  std::vector<Regression> regressions_;
+  std::vector<Belief> beliefs_;
+};
+
+/// Where there are too few configurations to choose by: both may move.
+BudgetProblem moved_by_few(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured) {
+  constexpr Freedom kFreedom{.of_levels = 100.0, .of_choices = 100.0, .log_prior = 0.0};
+  const Regression regression(problem.loss, losses_together(problem, measured), measured);
+  const Fit fit = regression.fit(kFreedom);
+  BudgetProblem result = problem;
+  result.loss = regression.corrected(fit);
+  for (double& value : result.interactions) value *= fit.level * fit.factor;
+  return result;
 }
 
 }  // namespace
@@ -151,14 +209,13 @@ double chance_of(const std::vector<MeasuredMix>& measured) {
 
 BudgetProblem corrected_problem(const BudgetProblem& problem,
                                 const std::vector<MeasuredMix>& measured) {
+  constexpr std::size_t kEnough = 5;
   std::vector<MeasuredMix> finite;  // NaN and infinite outputs are no sum of anything
   std::copy_if(measured.begin(), measured.end(), std::back_inserter(finite),
                [](const MeasuredMix& mix) { return !allocate::is_not_finite(mix.db); });
   if (finite.empty()) return problem;
-  constexpr std::size_t kEnough = 5;
-  constexpr Freedom kOfFew{.of_levels = 100.0, .of_choices = 100.0};
-  if (finite.size() < kEnough) return Regression(problem, finite).fit(kOfFew).problem;
-  return mean_belief(problem, finite);
+  if (finite.size() < kEnough) return moved_by_few(problem, finite);
+  return Beliefs(problem, finite).mean();
 }
 
 }  // namespace bitsweep

@@ -7,6 +7,9 @@
 
 namespace bitsweep::allocate {
 
+/// By group, of each choice.
+using ChoiceLosses = std::vector<std::vector<double>>;
+
 /// How far the terms of a regression may move: variances, in that of what is unexplained.
 struct Freedom {
   double of_levels = 0.0;   ///< of what the best choices lose, and of what the others lose beyond
@@ -14,10 +17,14 @@ struct Freedom {
   double log_prior = 0.0;
 };
 
-/// A problem that was fitted to the measured configurations.
-struct Belief {
-  BudgetProblem problem;
-  double squared_error = 0.0;  ///< mean, of logarithms, each predicted from the others
+/// What a regression found.
+struct Fit {
+  Freedom freedom;
+  double level = 1.0;           ///< of all losses
+  double base_factor = 1.0;     ///< beside it, of what the best choices lose
+  double factor = 1.0;          ///< and of what the others lose beyond, interactions included
+  std::vector<double> weights;  ///< of the measured configurations in what choices lose
+  double squared_error = 0.0;   ///< mean, of logarithms, each predicted from the others
 };
 
 /// Regression of the logarithms of measured over predicted losses, by three kinds of terms: what
@@ -29,13 +36,15 @@ struct Belief {
 /// Logarithms, or the worst mix would decide everything.
 class Regression {
  public:
-  /// Both have to outlive this.
-  Regression(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured);
+  /// `together`: what each measured configuration loses by interactions. `measured` has to outlive
+  /// this.
+  Regression(ChoiceLosses losses, const std::vector<double>& together,
+             const std::vector<MeasuredMix>& measured);
 
-  Belief fit(const Freedom& freedom) const;
+  Fit fit(const Freedom& freedom) const;
+  ChoiceLosses corrected(const Fit& fit) const;
 
  private:
-  BudgetProblem corrected(double level, const Freedom& freedom, std::vector<double> weights) const;
   /// In units of what is unexplained.
   std::vector<double> covariance(const Freedom& freedom) const;
   std::size_t chosen(std::size_t m, std::size_t g) const;
@@ -43,7 +52,7 @@ class Regression {
   double extra(std::size_t g, std::size_t choice) const;
   double beyond(std::size_t m) const;
 
-  const BudgetProblem& problem_;
+  ChoiceLosses losses_;
   const std::vector<MeasuredMix>& measured_;
   std::vector<double> loss_;       // of the measured ones: measured,
   std::vector<double> predicted_;  // and predicted
