@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 
@@ -78,7 +79,7 @@ ChoiceLosses with_field(ChoiceLosses losses, const ChoiceLosses& field, double s
 /// A way to predict whole configurations, learnt from the measured ones.
 struct Belief {
   std::size_t regression = 0;
-  double share = 0.0;  ///< of the interactions
+  double share = 0.0;  ///< of the interactions, before the fit
   Fit fit;
   double log_weight = 0.0;  ///< as far as the measured configurations speak for it
 };
@@ -134,19 +135,28 @@ class Beliefs {
   }
 
  private:
-  void add(double share, ChoiceLosses losses, const std::vector<double>& together) {
-    // Single choices have many ways to explain a few configurations by chance.
-    constexpr double kLogPriorOfChoices = -4.0;
-    constexpr Freedom kFreedoms[] = {
-        {.of_levels = 0.0, .of_choices = 0.0, .log_prior = 0.0},
-        {.of_levels = 100.0, .of_choices = 0.0, .log_prior = 0.0},
-        {.of_levels = 100.0, .of_choices = 10.0, .log_prior = kLogPriorOfChoices},
-        {.of_levels = 100.0, .of_choices = 100.0, .log_prior = kLogPriorOfChoices}};
+  void add(double share, const ChoiceLosses& losses, const std::vector<double>& together) {
+    constexpr Freedom kNone;
+    constexpr Freedom kLevels{.of_levels = 100.0};
+    add_fits(share, losses, together, {kNone, kLevels});
+    // Single choices are told from each other around what the levels predict: a regression holds
+    // for small steps only, and levels may be wrong by a factor of ten. They have many ways to
+    // explain a few configurations by chance.
+    constexpr double kLogPrior = -2.0;
+    const Fit& levels = beliefs_.back().fit;
+    const double of_interactions = levels.level * levels.factor;
+    add_fits(share * of_interactions, regressions_.back().corrected(levels),
+             times(of_interactions, together),
+             {{.of_levels = 100.0, .of_choices = 10.0, .log_prior = kLogPrior},
+              {.of_levels = 100.0, .of_choices = 100.0, .log_prior = kLogPrior}});
+  }
+
+  void add_fits(double share, ChoiceLosses losses, const std::vector<double>& together,
+                std::initializer_list<Freedom> freedoms) {
     constexpr double kLeastSquaredError = 1e-8;
-    const Regression& regression =
-        regressions_.emplace_back(std::move(losses), together, measured_);
-    for (const Freedom& freedom : kFreedoms) {
-      Fit fit = regression.fit(freedom);
+    regressions_.emplace_back(std::move(losses), together, measured_);
+    for (const Freedom& freedom : freedoms) {
+      Fit fit = regressions_.back().fit(freedom);
       const double log_weight =
           freedom.log_prior - 0.5 * static_cast<double>(measured_.size()) *
                                   std::log(fit.squared_error + kLeastSquaredError);
