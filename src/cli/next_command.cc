@@ -34,7 +34,7 @@ std::string next_mix(const CommandInputs& inputs) {
   if (!inputs.calibration_data.empty())
     words.insert(words.end(), {"--calibration-data", inputs.calibration_data});
   for (const std::string& name : inputs.outputs) words.insert(words.end(), {"--outputs", name});
-  // A cost, which every model meets: what quality is within reach, only the mix can tell.
+  // A cost: what quality is within reach, only the mix can tell.
   words.insert(words.end(), {"--candidates", "W8A8,W8A16", "--target", "bops<=0.8", "-o", "mix"});
   if (inputs.rules != "default") words.insert(words.end(), {"--rules", inputs.rules});
   return shell_line(words);

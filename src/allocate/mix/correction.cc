@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "allocate/budget/configuration.h"
 #include "allocate/mix/quality.h"
 #include "allocate/mix/regression.h"
 
@@ -39,26 +40,23 @@ std::vector<double> times(double factor, std::vector<double> values) {
 /// configurations lose.
 ChoiceLosses mean_field(const BudgetProblem& problem, const std::vector<MeasuredMix>& measured) {
   const std::size_t n = problem.num_choices();
+  const std::vector<std::size_t> offsets = allocate::choice_offsets(problem);
   std::vector<double> mean(n, 0.0);  // how often each choice was measured
   for (const MeasuredMix& mix : measured) {
-    std::size_t offset = 0;
-    for (std::size_t g = 0; g < problem.loss.size(); ++g) {
-      mean[offset + static_cast<std::size_t>(mix.choices[g])] +=
+    for (std::size_t g = 0; g < problem.loss.size(); ++g)
+      mean[offsets[g] + static_cast<std::size_t>(mix.choices[g])] +=
           1.0 / static_cast<double>(measured.size());
-      offset += problem.loss[g].size();
-    }
   }
   ChoiceLosses field = problem.loss;
-  std::size_t i = 0;
-  for (std::vector<double>& of_group : field) {
-    const std::size_t begin = i;
-    const std::size_t end = begin + of_group.size();
-    for (double& value : of_group) {
+  for (std::size_t g = 0; g < field.size(); ++g) {
+    const std::size_t begin = offsets[g];
+    const std::size_t end = begin + field[g].size();
+    for (std::size_t i = begin; i < end; ++i) {
+      double& value = field[g][i - begin];
       value = 0.0;
       for (std::size_t k = 0; k < n; ++k) {
         if (k < begin || k >= end) value += 2.0 * problem.interactions[i * n + k] * mean[k];
       }
-      ++i;
     }
   }
   return field;
