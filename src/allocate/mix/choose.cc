@@ -11,6 +11,9 @@
 namespace bitsweep::allocate {
 namespace {
 
+/// What is not at least so much cheaper does not count as better.
+constexpr double kShareOfCost = 0.002;
+
 /// The least cost whose predicted loss is within `max_loss`, or the least loss, within limits.
 BudgetSolution solve(const MixTask& task, const BudgetProblem& problem,
                      const std::vector<CostLimit>& limits, double max_loss) {
@@ -56,9 +59,9 @@ std::vector<int> best_neighbour(const MixTask& task, const BudgetProblem& proble
 std::vector<int> propose(const MixTask& task, const BudgetProblem& problem, const WholeRun& best,
                          double max_loss) {
   std::vector<CostLimit> limits = task.limits();
-  // A quality is reached already; from here on only cheaper ones count.
+  // A quality is reached already.
   if (task.wanted_db())
-    limits.push_back({task.cost(), task.price(best.measured.choices) * (1.0 - 1e-6)});
+    limits.push_back({task.cost(), task.price(best.measured.choices) * (1.0 - kShareOfCost)});
   const BudgetSolution found = solve(task, problem, limits, max_loss);
   if (found.feasible() && task.runs().find(found.choices) == nullptr) return found.choices;
   return best_neighbour(task, problem, limits, best.measured.choices, max_loss);
@@ -66,7 +69,6 @@ std::vector<int> propose(const MixTask& task, const BudgetProblem& problem, cons
 
 /// Whether `now` is so much better than `before` that going on like this pays.
 bool is_progress(const MixTask& task, const WholeRun& now, const WholeRun& before) {
-  constexpr double kShareOfCost = 0.002;
   constexpr double kDb = 0.02;
   return task.wanted_db() ? task.price(now.measured.choices) <
                                 task.price(before.measured.choices) * (1.0 - kShareOfCost)

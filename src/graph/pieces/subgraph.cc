@@ -14,6 +14,7 @@
 #include "graph/opset/raise_opset.h"
 #include "graph/pieces/fuse_elementwise.h"
 #include "graph/pieces/piece_contents.h"
+#include "graph/pieces/shareable.h"
 
 namespace bitsweep::graph {
 namespace {
@@ -447,18 +448,6 @@ class PieceBuilder {
 };
 
 }  // namespace
-
-bool is_shareable(const Graph& graph, TensorId weight) {
-  const TensorInfo& tensor = graph.tensor(weight);
-  return !tensor.is_output &&
-         std::all_of(tensor.uses.begin(), tensor.uses.end(), [&](const Use& use) {
-           const Node& node = graph.node(use.node);
-           if (!node.domain.empty()) return false;
-           if (node.op_type == "Gather") return use.input == 0 && !node.is_constant;
-           return (node.op_type == "MatMul" || node.op_type == "Gemm") && use.input == 1 &&
-                  !node.is_constant;
-         });
-}
 
 Piece build_subgraph(const Graph& graph, const SubgraphSpec& spec,
                      std::size_t external_threshold_bytes) {

@@ -73,10 +73,6 @@ struct ExternalInitializer {
   bool shareable = false;  ///< see is_shareable()
 };
 
-/// Whether no optimization of the runtime looks at this weight, so that sessions may use it where
-/// it is: all that reads it multiplies by it (MatMul, Gemm) or looks rows of it up (Gather).
-bool is_shareable(const Graph& graph, TensorId weight);
-
 struct Piece {
   std::string bytes;                              ///< serialized ModelProto without large weights
   std::vector<ExternalInitializer> initializers;  ///< to be given to the session under these names

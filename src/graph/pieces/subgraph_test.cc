@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "bitsweep/error.h"
+#include "graph/pieces/shareable.h"
 #include "graph/testing/model_builder.h"
 #include "onnx-ml.pb.h"
 
@@ -132,18 +133,21 @@ TEST(BuildSubgraph, LargeWeightsArePassedByPointer) {
           .initializers.empty());
 }
 
-// Weights of a product and a table are used where they are; a filter is laid out anew, and what a
-// constant node reads is folded.
+// Weights of a product and a table are used where they are; a filter is laid out anew; what a
+// constant node reads is folded, as are rows whose numbers only depend on shapes.
 TEST(BuildSubgraph, TellsWhichWeightsSessionsMayShare) {
   ModelBuilder m;
   m.input("x", {1, 4, 4, 4}).input("i", {2}, DataType::kInt64).random("w", {4, 4}, 1);
   m.random("table", {9, 4}, 2).random("filter", {4, 4, 1, 1}, 3).random("turned", {4, 4}, 4);
+  m.random("places", {9, 4}, 5).ints("one", {1}, {1});
   m.node("c = Conv(x, filter)").node("y = MatMul(c, w)").node("z = Gather(table, i)");
   m.node("t = Transpose(turned)").node("v = MatMul(y, t)").output("v").output("z");
+  m.node("s = Shape(x)").node("k = Slice(s, one, one, one)").node("p = Gather(places, k)").output("p");
   Graph g(m.model());
   g.set_type(g.find("c"), DataType::kFloat);
   EXPECT_TRUE(is_shareable(g, g.find("w")));
   EXPECT_TRUE(is_shareable(g, g.find("table")));
+  EXPECT_FALSE(is_shareable(g, g.find("places")));
   EXPECT_FALSE(is_shareable(g, g.find("filter")));
   EXPECT_FALSE(is_shareable(g, g.find("turned")));
   SubgraphSpec spec{.nodes = {1}, .inputs = {g.find("c")}, .outputs = {g.find("y")}};

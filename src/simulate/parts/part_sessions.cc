@@ -124,11 +124,17 @@ void PartSessions::set_pack_weights(bool pack) {
   pack_weights_ = pack;
 }
 
+std::size_t PartSessions::freed_bytes_may_stay() const {
+  constexpr std::size_t kShareOfLimit = 32;
+  return sessions_.capacity() / kShareOfLimit;
+}
+
 void PartSessions::drop_observing() { sessions_.erase_beginning_with(kObserveKey); }
 
 SessionOptions PartSessions::session_options(int threads) const {
   SessionOptions o = network_.session_options(threads);
   o.pack_weights = pack_weights_;
+  o.freed_bytes_may_stay = freed_bytes_may_stay();
   return o;
 }
 

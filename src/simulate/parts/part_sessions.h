@@ -47,6 +47,8 @@ class PartSessions {
   PartSession suffix(const Suffix& suffix, int threads, Optimization optimization);
 
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
+  /// How much of what was freed may stay with the process: little where memory is short.
+  std::size_t freed_bytes_may_stay() const;
   /// Of the sessions that are kept.
   std::size_t size_bytes() const { return sessions_.size_bytes(); }
   /// See SessionOptions. A change drops all sessions.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "graph/cuts.h"
+#include "graph/pieces/shareable.h"
 #include "simulate/parts/suffix.h"
 
 namespace bitsweep::simulate {

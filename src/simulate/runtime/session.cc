@@ -139,7 +139,8 @@ bool is_scalar(const Ort::ConstTensorTypeAndShapeInfo& info) {
 
 }  // namespace
 
-Session::Session(graph::Piece piece, const SessionOptions& options) {
+Session::Session(graph::Piece piece, const SessionOptions& options)
+    : freed_bytes_may_stay_(options.freed_bytes_may_stay) {
   open_ort_library(options.ort_library);
   impl_ = std::make_unique<Impl>();  // its members call the runtime, even when nothing was made
   Impl& impl = *impl_;
@@ -158,7 +159,8 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
   if (options.optimization != Optimization::kNone)
     std::erase_if(impl.piece.initializers,
                   [](const graph::ExternalInitializer& weight) { return !weight.shareable; });
-  give_back_freed_memory(size_bytes_);  // the runtime copied weights while it made the session
+  // The runtime copied weights while it made the session.
+  give_back_freed_memory(size_bytes_, freed_bytes_may_stay_);
   for (std::size_t i = 0; i < impl.piece.input_names.size(); ++i) {
     impl.input_names.push_back(impl.piece.input_names[i].c_str());
     impl.input_kinds.push_back(input_kind(impl.session.GetInputTypeInfo(i)));
@@ -168,7 +170,7 @@ Session::Session(graph::Piece piece, const SessionOptions& options) {
 
 Session::~Session() {
   impl_.reset();
-  give_back_freed_memory(size_bytes_);
+  give_back_freed_memory(size_bytes_, freed_bytes_may_stay_);
 }
 
 std::size_t Session::size_of(const graph::Piece& piece, const SessionOptions& options) {

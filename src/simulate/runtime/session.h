@@ -37,6 +37,8 @@ struct SessionOptions {
   bool pack_weights = true;
   /// Needed where the piece has shareable weights; null: each session packs its own.
   std::shared_ptr<PackedWeights> packed_weights;
+  /// See give_back_freed_memory().
+  std::size_t freed_bytes_may_stay = 0;
   std::filesystem::path ort_library;
   std::vector<std::filesystem::path> custom_op_libraries;
 };
@@ -71,6 +73,7 @@ class Session {
  private:
   std::unique_ptr<Impl> impl_;
   std::size_t size_bytes_ = 0;
+  std::size_t freed_bytes_may_stay_ = 0;
 };
 
 }  // namespace bitsweep::simulate

@@ -11,6 +11,11 @@ void SessionCache::set_capacity(std::size_t bytes) {
   evict_locked();
 }
 
+std::size_t SessionCache::capacity() const {
+  const std::lock_guard lock(mutex_);
+  return capacity_;
+}
+
 std::shared_ptr<const Session> SessionCache::get(const std::string& key, const Builder& build) {
   std::shared_ptr<Entry> entry;
   {

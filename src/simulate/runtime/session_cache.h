@@ -33,6 +33,7 @@ class SessionCache {
   using Builder = std::function<SessionRecipe()>;
 
   void set_capacity(std::size_t bytes);
+  std::size_t capacity() const;
   std::shared_ptr<const Session> get(const std::string& key, const Builder& build);
   void erase_beginning_with(const std::string& key);
   std::size_t size_bytes() const;
