@@ -161,8 +161,10 @@ class Reference:
         self.name += f"_{len(question['calibration_rows'])}_{len(question['search_rows'])}"
         self.question = question
 
-    def ask(self, quality: float | None) -> dict:
+    def ask(self, quality: float | None, repeat: int = 0) -> dict:
         wanted = "curve" if quality is None else f"{quality:.2f}"
+        if repeat > 0:
+            wanted += f"_{repeat}"
         answer = self.answers / f"{self.name}_{wanted}.json"
         if not answer.exists():
             asked = answer.with_suffix(".question")

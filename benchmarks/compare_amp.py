@@ -7,7 +7,7 @@ brute-force search without a limit (its whole curve), and its default search for
 set in one and the same simulation, calibrated, and measured on test samples that no search saw; costs count every
 product. Printed for each cost of the reference's curve: the best quality that each side has at no higher cost, chosen by
 what that side measured itself (bitsweep's curve is asked for these costs), with a paired bootstrap interval over the test samples; how much cheaper bitsweep
-reaches the reference's quality; then the area under both curves and the CPU times. Samples are taken at equal
+reaches the reference's quality; then the area under both curves and the CPU times (`--repeats`: the median of several). Samples are taken at equal
 distances from the files. `--answers` keeps the reference's answers, so that a second run only repeats bitsweep's side.
 """
 
@@ -153,12 +153,29 @@ def compare_curves(setting: Setting, peer: dict, points: int) -> None:
           f" ratio {peer['seconds'] / seconds:.1f}", flush=True)  # fmt: skip
 
 
-def compare_quality(setting: Setting, quality: float) -> None:
-    one = setting.reference.ask(quality)
-    result, seconds = setting.mix(f"sqnr>={quality}", 0)
+def compare_quality(setting: Setting, quality: float, repeats: int) -> None:
+    """In turns, and who goes first changes, too."""
+    theirs, ours = [], []
+
+    def ask(repeat: int) -> dict:
+        answer = setting.reference.ask(quality, repeat)
+        theirs.append(answer["seconds"])
+        return answer
+
+    for repeat in range(repeats):
+        if repeat % 2 == 0:
+            answer = ask(repeat)
+        result, seconds = setting.mix(f"sqnr>={quality}", 0)
+        ours.append(seconds)
+        if repeat % 2 != 0:
+            answer = ask(repeat)
     reached = result.chosen.measured_db if result.chosen else float("nan")
-    print(f"CPU time to reach {quality:.2f} dB: reference {one['seconds']:.1f} s ({one['score']:.2f} dB), bitsweep"
-          f" {seconds:.1f} s ({reached:.2f} dB), ratio {one['seconds'] / seconds:.1f}", flush=True)  # fmt: skip
+    print(f"CPU time to reach {quality:.2f} dB, {repeats} times: reference {span_text(theirs)} ({answer['score']:.2f} dB), bitsweep"
+          f" {span_text(ours)} ({reached:.2f} dB), ratio {np.median(theirs) / np.median(ours):.1f}", flush=True)  # fmt: skip
+
+
+def span_text(seconds: list[float]) -> str:
+    return f"{np.median(seconds):.1f} s ({min(seconds):.1f} to {max(seconds):.1f})"
 
 
 def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> None:
@@ -172,7 +189,8 @@ def compare(model: bench_models.BenchModel, arguments: argparse.Namespace) -> No
         compare_curves(setting, peer, arguments.points)
     if "quality" in arguments.parts:
         middle = float(np.median(peer["scores"]))
-        compare_quality(setting, middle if arguments.quality is None else arguments.quality)
+        quality = middle if arguments.quality is None else arguments.quality
+        compare_quality(setting, quality, arguments.repeats)
 
 
 def main() -> None:
@@ -185,6 +203,9 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=24, help="of bitsweep's curve")
     parser.add_argument(
         "--parts", nargs="+", choices=["curve", "quality"], default=["curve", "quality"]
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="of the search for one quality, in turns"
     )
     parser.add_argument(
         "--quality",

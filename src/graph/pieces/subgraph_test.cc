@@ -142,7 +142,10 @@ TEST(BuildSubgraph, TellsWhichWeightsSessionsMayShare) {
   m.random("places", {9, 4}, 5).ints("one", {1}, {1});
   m.node("c = Conv(x, filter)").node("y = MatMul(c, w)").node("z = Gather(table, i)");
   m.node("t = Transpose(turned)").node("v = MatMul(y, t)").output("v").output("z");
-  m.node("s = Shape(x)").node("k = Slice(s, one, one, one)").node("p = Gather(places, k)").output("p");
+  m.node("s = Shape(x)")
+      .node("k = Slice(s, one, one, one)")
+      .node("p = Gather(places, k)")
+      .output("p");
   Graph g(m.model());
   g.set_type(g.find("c"), DataType::kFloat);
   EXPECT_TRUE(is_shareable(g, g.find("w")));
