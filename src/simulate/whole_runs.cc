@@ -24,30 +24,24 @@ std::vector<Tensor> WholeRuns::run(const PartSession& part, const RunState& stat
   return part.run(values_of(network_.graph(), feed), state);
 }
 
-std::vector<Tensor> WholeRuns::run(const State& state, const Feed& feed) {
+Optimization WholeRuns::optimization_of(const State& state, const Feed& feed) {
   // Steps of up to 8 bits are so coarse that last bits hardly ever move a value, of which a small
   // model has few. With nothing quantized this is the model itself: what a plain session of the
   // runtime gives, to the last bit.
   constexpr int kCoarseBits = 8;
-  if (!state.empty()) {
-    // Whether a model is small does not depend on what ran before.
-    shapes_.keep_sample(feed);
-    shapes_.find();
-  }
+  if (state.empty()) return Optimization::kFull;
+  // Whether a model is small does not depend on what ran before.
+  shapes_.keep_sample(feed);
+  shapes_.find();
+  if (!network_.options().portable_runs) return Optimization::kFull;
   const bool fine = std::any_of(state.begin(), state.end(), [&](int s) {
     return !network_.is_static(s) && network_.quantizer(s)->format().bitwidth > kCoarseBits;
   });
-  return fine || shapes_.is_small_model() ? run_portable(state, feed)
-                                          : run(state, feed, Optimization::kFull);
+  return fine || shapes_.is_small_model() ? Optimization::kPortable : Optimization::kFull;
 }
 
-std::vector<Tensor> WholeRuns::run_portable(const State& state, const Feed& feed) {
-  const bool portable = network_.options().portable_runs && !state.empty();
-  return run(state, feed, portable ? Optimization::kPortable : Optimization::kFull);
-}
-
-std::vector<Tensor> WholeRuns::run(const State& state, const Feed& feed,
-                                   Optimization optimization) {
+std::vector<Tensor> WholeRuns::run(const State& state, const Feed& feed) {
+  const Optimization optimization = optimization_of(state, feed);
   std::vector<std::uint64_t> versions;
   versions.reserve(state.size());
   for (const int s : state) versions.push_back(network_.quantizer(s)->version());

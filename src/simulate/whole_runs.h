@@ -16,6 +16,8 @@ class WholeRuns {
   WholeRuns(const Network& network, Shapes& shapes, PartSessions& sessions, WorkCounter& work)
       : network_(network), shapes_(shapes), sessions_(sessions), work_(work) {}
 
+  /// How much the runtime may rewrite the network for this state.
+  Optimization optimization_of(const State& state, const Feed& feed);
   /// The model's outputs, file order. @throws Error(kNotReady) for a site without an encoding.
   std::vector<Tensor> run(const State& state, const Feed& feed);
   /// The same for tensors inside the model, behind their quantizers; each must depend on the feed.
@@ -39,9 +41,6 @@ class WholeRuns {
 
   Prepared prepare(const State& state, std::vector<graph::TensorId> outputs,
                    Optimization optimization);
-  /// Adds up in the order that every machine has, unless the options ask for speed.
-  std::vector<Tensor> run_portable(const State& state, const Feed& feed);
-  std::vector<Tensor> run(const State& state, const Feed& feed, Optimization optimization);
   std::vector<Tensor> run(const PartSession& part, const RunState& state, const Feed& feed);
 
   const Network& network_;

@@ -15,6 +15,8 @@ namespace {
 
 // Float outputs are kept up to this size; those of further samples are computed again.
 constexpr std::int64_t kMaxReferenceBytes = std::int64_t{256} << 20;
+// Values inside the network that neighbouring configurations share.
+constexpr std::int64_t kMaxKeptBytes = std::int64_t{256} << 20;
 // Raised when the numbers that are kept mean something else than before.
 constexpr const char* kSums = "sums of whole runs 1";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
@@ -35,6 +37,7 @@ WholeRuns::WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups
                      KeptRuns& kept, SampleSource& search, const std::vector<int>& outputs,
                      const Tick& tick)
     : simulation_(simulation),
+      neighbours_(simulation.engine(), kMaxKeptBytes),
       bank_(bank),
       groups_(groups),
       kept_(kept),
@@ -138,8 +141,9 @@ std::string WholeRuns::not_finite_note() const {
                    : "");
 }
 
-std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_references) {
-  const journal::Key state = kept_.keys_of(simulation_, {whole_state(simulation_)}).front();
+std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool are_search) {
+  const simulate::State whole = whole_state(simulation_);
+  const journal::Key state = kept_.keys_of(simulation_, {whole}).front();
   samples.rewind();
   std::vector<Sums> result;
   Feed feed;
@@ -148,7 +152,9 @@ std::vector<WholeRuns::Sums> WholeRuns::run(SampleSource& samples, bool keep_ref
     std::optional<Sums> sums = kept_.find(key, state, sums_key_);
     if (!sums) {
       const std::unique_ptr<MetricAccumulator> one = metric_->fresh();
-      one->add(*reference_of(feed, result.size(), keep_references), simulation_.run(feed));
+      simulation_.check_feed(feed);
+      one->add(*reference_of(feed, result.size(), are_search),
+               are_search ? neighbours_.run(whole, feed, result.size()) : simulation_.run(feed));
       sums = one->state();
       kept_.keep(key, state, sums_key_, *sums);
     }

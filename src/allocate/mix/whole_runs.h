@@ -15,6 +15,7 @@
 #include "bitsweep/metric.h"
 #include "bitsweep/sample_source.h"
 #include "bitsweep/simulation.h"
+#include "simulate/neighbour_runs.h"
 
 namespace bitsweep::allocate {
 
@@ -66,7 +67,7 @@ class WholeRuns {
   std::vector<int> candidates_of(const std::vector<int>& choices) const;
   /// Of the search samples.
   const std::vector<Sums>& sums_of(const std::vector<int>& choices);
-  std::vector<Sums> run(SampleSource& samples, bool keep_references);
+  std::vector<Sums> run(SampleSource& samples, bool are_search);
   /// Without sample `but`; no weights: equal ones.
   double score_of(const std::vector<Sums>& samples, std::size_t but, const Weights& weights) const;
   MeasuredMix measured_of(const std::vector<int>& choices, const std::vector<Sums>& samples,
@@ -75,6 +76,7 @@ class WholeRuns {
                                                       bool keep);
 
   Simulation& simulation_;
+  simulate::NeighbourRuns neighbours_;  ///< on search samples
   EncodingBank& bank_;
   const MixGroups& groups_;
   KeptRuns& kept_;
