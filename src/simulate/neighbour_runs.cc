@@ -15,8 +15,10 @@ namespace {
 
 // More segments keep more, but each cut takes about two per cent of a pass.
 constexpr int kNumSegments = 6;
-// Runs of a kind that are made both ways.
-constexpr int kNumChecks = 8;
+// Runs of a kind are made both ways until so many values came out the same, or so often. What is
+// computed in another order gives one value again by chance, but hardly many.
+constexpr std::int64_t kEnoughValues = 64;
+constexpr int kMaxChecks = 8;
 
 bool are_plain(const graph::Graph& graph, const std::vector<TensorId>& tensors) {
   return std::ranges::all_of(tensors, [&](TensorId t) {
@@ -32,6 +34,10 @@ std::string shapes_of(const Feed& feed) {
 }
 
 }  // namespace
+
+bool NeighbourRuns::Kind::is_known() const {
+  return !repeats_whole_runs || num_values >= kEnoughValues || num_checks == kMaxChecks;
+}
 
 void NeighbourRuns::choose_cuts() {
   const Network& network = engine_.network();
@@ -62,8 +68,9 @@ std::vector<Tensor> NeighbourRuns::run(const State& state, const Feed& feed, std
   Kind& kind = kinds_[{optimization, shapes_of(feed)}];
   if (!kind.repeats_whole_runs) return engine_.whole_runs().run(state, feed);
   std::vector<Tensor> outputs = run_segments(state, feed, sample, optimization);
-  if (kind.num_checked == kNumChecks) return outputs;
-  ++kind.num_checked;
+  if (kind.is_known()) return outputs;
+  ++kind.num_checks;
+  for (const Tensor& output : outputs) kind.num_values += output.size();
   std::vector<Tensor> whole = engine_.whole_runs().run(state, feed);
   const auto same_bits = [](const Tensor& a, const Tensor& b) { return a.equal_bits(b); };
   kind.repeats_whole_runs = std::ranges::equal(outputs, whole, same_bits);
@@ -104,9 +111,8 @@ void NeighbourRuns::run_segment(const State& state, const RunState& actions, Spa
                                 Optimization optimization, TensorValues* values) {
   const Network& network = engine_.network();
   const auto quantized_here = [&](TensorId t) {
-    return std::ranges::any_of(state, [&](int s) {
-      return network.site(s).tensor == t && acts_in(network, s, span);
-    });
+    return std::ranges::any_of(
+        state, [&](int s) { return network.site(s).tensor == t && acts_in(network, s, span); });
   };
   std::vector<TensorId> wanted = network.order().live(span.end);
   std::erase_if(wanted, [&](TensorId t) {

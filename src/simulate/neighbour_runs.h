@@ -30,8 +30,10 @@ class NeighbourRuns {
  private:
   /// One way of computing: what the runtime may rewrite, and shapes of inputs.
   struct Kind {
-    int num_checked = 0;
+    int num_checks = 0;
+    std::int64_t num_values = 0;  ///< of outputs that were the same
     bool repeats_whole_runs = true;
+    bool is_known() const;
   };
   /// Cut, quantizers in front of it, sample.
   using Key = std::tuple<std::size_t, int, std::size_t>;

@@ -19,8 +19,7 @@ using testing::samples;
 constexpr std::int64_t kPlenty = std::int64_t{64} << 20;
 
 bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::ranges::equal(a, b,
-                            [](const Tensor& x, const Tensor& y) { return x.equal_bits(y); });
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) { return x.equal_bits(y); });
 }
 
 /// Residual blocks of which a pass is long enough to be cut.

@@ -30,27 +30,31 @@ std::vector<int> best_neighbour(const MixTask& task, const BudgetProblem& proble
   Configuration x(problem, limits, start);
   std::vector<int> best;
   double least = max_loss;
-  const auto look = [&] {
-    if (x.loss() > least || !x.fits() || task.runs().find(x.choices()) != nullptr) return;
-    least = x.loss();
-    best = x.choices();
+  // With one more change.
+  const auto look = [&](std::size_t g, int c) {
+    const double loss = x.loss() + x.loss_change(g, c);
+    if (loss > least || x.excess() + x.excess_change(g, c) > Configuration::kTolerance) return;
+    std::vector<int> choices = x.choices();
+    choices[g] = c;
+    if (task.runs().find(choices) != nullptr) return;
+    least = loss;
+    best = std::move(choices);
   };
-  const auto for_each_choice = [&](std::size_t g, const auto& visit) {
-    const int old = x.choice(g);
-    for (int c = 0; c < static_cast<int>(problem.loss[g].size()); ++c) {
-      if (c == old) continue;
-      x.set(g, c);
-      visit();
+  const auto for_each_change = [&](std::size_t first, const auto& visit) {
+    for (std::size_t g = first; g < start.size(); ++g) {
+      const int old = x.choice(g);
+      for (int c = 0; c < static_cast<int>(problem.loss[g].size()); ++c) {
+        if (c != old) visit(g, c);
+      }
     }
-    x.set(g, old);
   };
-  const bool pairs = problem.num_choices() <= kMaxChoicesForPairs;
-  for (std::size_t g = 0; g < start.size(); ++g) {
-    for_each_choice(g, [&] {
-      look();
-      for (std::size_t h = g + 1; pairs && h < start.size(); ++h) for_each_choice(h, look);
-    });
-  }
+  for_each_change(0, look);
+  if (problem.num_choices() > kMaxChoicesForPairs) return best;
+  for_each_change(0, [&](std::size_t g, int c) {
+    x.set(g, c);
+    for_each_change(g + 1, look);
+    x.set(g, start[g]);
+  });
   return best;
 }
 
