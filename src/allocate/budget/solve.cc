@@ -61,15 +61,17 @@ void check(const BudgetProblem& problem, const std::vector<CostLimit>& limits) {
 
 // The least that a cost can be by itself: by descent under a limit that nothing meets.
 std::vector<int> cheapest_choices(const BudgetProblem& problem, int cost) {
-  BudgetProblem only{.loss = problem.loss, .interactions = {}, .costs = problem.costs};
+  BudgetProblem only{.loss = problem.loss,
+                     .interactions = {},
+                     .costs = {problem.costs[static_cast<std::size_t>(cost)]}};
   for (auto& group : only.loss) std::fill(group.begin(), group.end(), 0.0);
   double low = 0.0;
-  for (const CostTable::Row& row : problem.costs[static_cast<std::size_t>(cost)].rows) {
+  for (const CostTable::Row& row : only.costs.front().rows) {
     double sum = row.constant;
     for (const auto& group : row.by_choice) sum += *std::min_element(group.begin(), group.end());
     low = std::min(low, sum);
   }
-  const std::vector<CostLimit> limits{{cost, low - 1.0}};
+  const std::vector<CostLimit> limits{{0, low - 1.0}};
   Configuration x(only, limits, std::vector<int>(problem.loss.size(), 0));
   bool changed = true;
   while (changed) {
