@@ -28,6 +28,9 @@ constexpr double kSpanOverhead = 1.1;
 // Samples that run in step when memory is short: the making of a session then adds about a third to
 // what its runs cost, while the boundaries that are kept stay few.
 constexpr std::int64_t kLargestBlock = 16;
+// One part in so many of the memory may hold the values that samples keep: how many samples there
+// are, fewer than a block or hundreds, then hardly shows in it.
+constexpr std::int64_t kShareOfSamples = 4;
 
 // Beyond so many samples, more cuts save two per cent of the work at most, and each takes a
 // session: the plan, and with it the memory, shall not depend on how many samples there are.
@@ -60,7 +63,8 @@ class Planner {
     for (;; block /= 2) {
       samples_ = static_cast<double>(block);
       plan = best_with_partial_suffixes();
-      if (block == 1 || 2 * block * boundary_bytes(plan.evaluation.cuts) <= limit) break;
+      if (block == 1 || kShareOfSamples * block * boundary_bytes(plan.evaluation.cuts) <= limit)
+        break;
     }
     plan.evaluation.open_samples = static_cast<std::size_t>(block);
     // Two of the largest fit always: a span and the suffix behind it, used in turn.
