@@ -20,19 +20,6 @@ constexpr int kNumSegments = 6;
 constexpr std::int64_t kEnoughValues = 64;
 constexpr int kMaxChecks = 8;
 
-bool are_plain(const graph::Graph& graph, const std::vector<TensorId>& tensors) {
-  return std::ranges::all_of(tensors, [&](TensorId t) {
-    const DataType type = graph.tensor(t).type;
-    return type != DataType::kUndefined && type != DataType::kString;
-  });
-}
-
-std::string shapes_of(const Feed& feed) {
-  std::string text;
-  for (const auto& [name, tensor] : feed) text += shape_text(tensor.shape());
-  return text;
-}
-
 }  // namespace
 
 bool NeighbourRuns::Kind::is_known() const {
@@ -48,7 +35,7 @@ void NeighbourRuns::choose_cuts() {
   std::vector<int> possible;
   for (const graph::CutCandidate& cut : graph::cut_candidates(network.graph())) {
     if (cut.clean && cut.position > 0 && cut.position < size &&
-        are_plain(network.graph(), cut.live))
+        can_be_handed_on(network.graph(), cut.live))
       possible.push_back(cut.position);
   }
   for (int i = 1; i < kNumSegments && !possible.empty(); ++i) {
@@ -65,7 +52,7 @@ std::vector<Tensor> NeighbourRuns::run(const State& state, const Feed& feed, std
   if (!std::exchange(has_cuts_, true) && !engine_.shapes().is_small_model()) choose_cuts();
   if (cuts_.empty()) return engine_.whole_runs().run(state, feed);
   const Optimization optimization = engine_.whole_runs().optimization_of(state, feed);
-  Kind& kind = kinds_[{optimization, shapes_of(feed)}];
+  Kind& kind = kinds_[{optimization, shapes_text(feed)}];
   if (!kind.repeats_whole_runs) return engine_.whole_runs().run(state, feed);
   std::vector<Tensor> outputs = run_segments(state, feed, sample, optimization);
   if (kind.is_known()) return outputs;
@@ -110,14 +97,7 @@ std::vector<Tensor> NeighbourRuns::run_segments(const State& state, const Feed& 
 void NeighbourRuns::run_segment(const State& state, const RunState& actions, Span span,
                                 Optimization optimization, TensorValues* values) {
   const Network& network = engine_.network();
-  const auto quantized_here = [&](TensorId t) {
-    return std::ranges::any_of(
-        state, [&](int s) { return network.site(s).tensor == t && acts_in(network, s, span); });
-  };
-  std::vector<TensorId> wanted = network.order().live(span.end);
-  std::erase_if(wanted, [&](TensorId t) {
-    return network.order().produced_at(t) < span.begin && !quantized_here(t);
-  });
+  std::vector<TensorId> wanted = made_in(network, state, span, network.order().live(span.end));
   if (wanted.empty()) return;
   SimulatedPart part = simulated_part(network, span, state);
   part.outputs = std::move(wanted);

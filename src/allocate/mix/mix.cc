@@ -115,7 +115,7 @@ MixResult mix(Simulation& simulation, SampleSource& calibration, SampleSource& s
   allocate::EncodingBank bank(simulation, groups.groups, groups.candidates, calibration, tick,
                               &kept);
   try {
-    allocate::WholeRuns runs(simulation, bank, groups, kept, search, options.outputs, tick);
+    allocate::WholeRuns runs(simulation, bank, groups, kept, search, options, tick);
     MixResult result;
     MixTask costs(options, allocate::problem_of_costs(simulation, groups, options, &result.notes),
                   runs);

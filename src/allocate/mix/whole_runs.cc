@@ -15,11 +15,17 @@ namespace {
 
 // Float outputs are kept up to this size; those of further samples are computed again.
 constexpr std::int64_t kMaxReferenceBytes = std::int64_t{256} << 20;
-// Values inside the network that neighbouring configurations share.
-constexpr std::int64_t kMaxKeptBytes = std::int64_t{256} << 20;
 // Raised when the numbers that are kept mean something else than before.
 constexpr const char* kSums = "sums of whole runs 1";
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// Of values inside the network, which neighbouring configurations share.
+std::int64_t bytes_to_keep(const MixOptions& options) {
+  constexpr std::int64_t kMost = std::int64_t{256} << 20;
+  constexpr std::int64_t kShareOfMemory = 4;
+  return options.max_memory_bytes > 0 ? std::min(kMost, options.max_memory_bytes / kShareOfMemory)
+                                      : kMost;
+}
 
 /// Every quantizer that is on.
 simulate::State whole_state(const Simulation& simulation) {
@@ -34,17 +40,17 @@ simulate::State whole_state(const Simulation& simulation) {
 }  // namespace
 
 WholeRuns::WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups,
-                     KeptRuns& kept, SampleSource& search, const std::vector<int>& outputs,
+                     KeptRuns& kept, SampleSource& search, const MixOptions& options,
                      const Tick& tick)
     : simulation_(simulation),
-      neighbours_(simulation.engine(), kMaxKeptBytes),
+      neighbours_(simulation.engine(), bytes_to_keep(options)),
       bank_(bank),
       groups_(groups),
       kept_(kept),
       search_(search),
       tick_(tick),
-      sums_key_(ComparedOutputs(outputs).key(kSums)),
-      metric_(make_metric("sqnr", {.outputs = outputs, .max_db = kMaxDb})) {}
+      sums_key_(ComparedOutputs(options.outputs).key(kSums)),
+      metric_(make_metric("sqnr", {.outputs = options.outputs, .max_db = kMaxDb})) {}
 
 std::vector<int> WholeRuns::candidates_of(const std::vector<int>& choices) const {
   std::vector<int> candidates;

@@ -27,11 +27,11 @@ struct WholeRun {
   double expected_db = 0.0;   ///< see MixPoint
 };
 
-/// Runs whole configurations on the search samples, each once. `outputs`: see MixOptions.
+/// Runs whole configurations on the search samples, each once. The options must outlive it.
 class WholeRuns {
  public:
   WholeRuns(Simulation& simulation, EncodingBank& bank, const MixGroups& groups, KeptRuns& kept,
-            SampleSource& search, const std::vector<int>& outputs, const Tick& tick);
+            SampleSource& search, const MixOptions& options, const Tick& tick);
 
   /// By search sample; equal ones when never called.
   void weigh_samples(std::vector<double> weights) { weights_ = std::move(weights); }

@@ -6,6 +6,19 @@ namespace bitsweep::simulate {
 
 using graph::TensorId;
 
+std::string shapes_text(const Feed& feed) {
+  std::string text;
+  for (const auto& [name, tensor] : feed) text += shape_text(tensor.shape());
+  return text;
+}
+
+bool can_be_handed_on(const graph::Graph& graph, const std::vector<TensorId>& tensors) {
+  return std::ranges::none_of(tensors, [&](TensorId t) {
+    const DataType type = graph.tensor(t).type;
+    return type == DataType::kUndefined || type == DataType::kString;
+  });
+}
+
 TensorValues values_of(const graph::Graph& graph, const Feed& feed) {
   TensorValues values;
   for (const TensorId t : graph.inputs()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "bitsweep/tensor.h"
@@ -11,6 +12,10 @@ namespace bitsweep::simulate {
 /// What tensors of a graph hold in one run.
 using TensorValues = std::map<graph::TensorId, Tensor>;
 
+/// The shapes of the feed's tensors, one after the other: what the runtime picks its kernels by.
+std::string shapes_text(const Feed& feed);
+/// Whether these can be handed from one session to the next: no sequences, maps or strings.
+bool can_be_handed_on(const graph::Graph& graph, const std::vector<graph::TensorId>& tensors);
 /// The inputs that the feed has.
 TensorValues values_of(const graph::Graph& graph, const Feed& feed);
 /// The graph's outputs in file order; one that `values` lacks is that of `fallback`.

@@ -62,6 +62,18 @@ bool acts_in(const Network& network, int site, Span span) {
   return order.first_read(t) < span.end && order.last_read(t) >= span.begin;
 }
 
+std::vector<TensorId> made_in(const Network& network, const State& state, Span span,
+                              std::vector<TensorId> tensors) {
+  const auto is_quantized_here = [&](TensorId t) {
+    return std::ranges::any_of(
+        state, [&](int s) { return network.site(s).tensor == t && acts_in(network, s, span); });
+  };
+  std::erase_if(tensors, [&](TensorId t) {
+    return network.order().produced_at(t) < span.begin && !is_quantized_here(t);
+  });
+  return tensors;
+}
+
 std::vector<TensorId> changed_at(const Network& network, const State& state, int position) {
   std::vector<TensorId> sources;
   for (const int s : state) sources.push_back(network.site(s).tensor);

@@ -42,6 +42,10 @@ Span span_of(const Change& change, const Cuts& cuts, int size);
 /// graph input is read; in every reader of a constant.
 bool acts_in(const Network& network, int site, Span span);
 
+/// Of tensors behind a span, those that it makes, or quantizes for a graph input.
+std::vector<graph::TensorId> made_in(const Network& network, const State& state, Span span,
+                                     std::vector<graph::TensorId> tensors);
+
 /// Tensors live at a position that the state can change.
 std::vector<graph::TensorId> changed_at(const Network& network, const State& state, int position);
 

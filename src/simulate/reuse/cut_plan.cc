@@ -9,6 +9,7 @@
 
 #include "graph/cuts.h"
 #include "graph/pieces/shareable.h"
+#include "simulate/network/tensor_values.h"
 #include "simulate/parts/suffix.h"
 
 namespace bitsweep::simulate {
@@ -147,8 +148,8 @@ class Planner {
     };
     add(0);
     for (const graph::CutCandidate& cut : graph::cut_candidates(network_.graph())) {
-      if (cut.clean && cut.position > 0 && cut.position < order.size() && can_be_kept(cut.live) &&
-          options_.refused.count(cut.position) == 0)
+      if (cut.clean && cut.position > 0 && cut.position < order.size() &&
+          can_be_handed_on(network_.graph(), cut.live) && options_.refused.count(cut.position) == 0)
         add(cut.position);
     }
     add(order.size());
@@ -177,14 +178,6 @@ class Planner {
         std::upper_bound(candidates_.begin(), candidates_.end(), position,
                          [](int p, const Candidate& candidate) { return p < candidate.position; });
     return static_cast<std::size_t>(behind - candidates_.begin());
-  }
-
-  // Sequences, maps and strings cannot be handed from one session to the next.
-  bool can_be_kept(const std::vector<graph::TensorId>& tensors) const {
-    return std::none_of(tensors.begin(), tensors.end(), [&](graph::TensorId t) {
-      const DataType type = network_.graph().tensor(t).type;
-      return type == DataType::kUndefined || type == DataType::kString;
-    });
   }
 
   double count_between(const std::vector<int>& sorted, int begin, int end) const {

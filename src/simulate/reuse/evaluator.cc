@@ -56,7 +56,7 @@ std::shared_ptr<Sample> Evaluator::open_sample(const Feed& feed) {
     require_tensor(graph.tensor(t).type != DataType::kUndefined, graph.tensor(t));
   auto sample = std::make_shared<Sample>();
   sample->values_ = values_of(graph, feed);
-  for (const auto& [name, tensor] : feed) sample->shapes_ += shape_text(tensor.shape());
+  sample->shapes_ = shapes_text(feed);
   std::vector<TensorId> wanted = distinct_outputs(graph);
   const std::size_t num_outputs = wanted.size();
   for (const TensorId t : split_.kept_tensors()) {
@@ -138,16 +138,8 @@ Evaluator::Boundary Evaluator::quantize_boundary(const State& state, const Sampl
 }
 
 Evaluator::Boundary Evaluator::run_span(const State& state, Span span, const Sample& sample) {
-  // What leaves the span changed: made, or quantized for a graph input, in it, and needed behind.
-  const auto quantized_here = [&](TensorId t) {
-    return std::any_of(state.begin(), state.end(), [&](int s) {
-      return network_.site(s).tensor == t && acts_in(network_, s, span);
-    });
-  };
-  std::vector<TensorId> wanted = changed_at(network_, state, span.end);
-  std::erase_if(wanted, [&](TensorId t) {
-    return network_.order().produced_at(t) < span.begin && !quantized_here(t);
-  });
+  std::vector<TensorId> wanted =
+      made_in(network_, state, span, changed_at(network_, state, span.end));
   Boundary boundary;
   if (wanted.empty()) return boundary;
   SimulatedPart part = simulated_part(network_, span, state);
