@@ -25,7 +25,6 @@ StateRunner::StateRunner(const Simulation& simulation, SampleSource& source, Pla
     : simulation_(simulation),
       network_(simulation.engine().network()),
       evaluator_(simulation.engine().evaluator()),
-      sessions_(simulation.engine().sessions()),
       source_(source),
       plan_(std::move(plan)),
       scoring_(std::move(scoring)) {
@@ -223,8 +222,7 @@ void StateRunner::work() {
           changed_.notify_all();
           if (job->sample != nullptr) {
             lock.unlock();
-            give_back_freed_memory(static_cast<std::size_t>(job->sample->size_bytes()),
-                                   sessions_.freed_bytes_may_stay());
+            give_back_freed_memory(static_cast<std::size_t>(job->sample->size_bytes()), 0);
             lock.lock();
           }
         }

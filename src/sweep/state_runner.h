@@ -95,7 +95,6 @@ class StateRunner {
   const Simulation& simulation_;
   const simulate::Network& network_;
   simulate::Evaluator& evaluator_;
-  const simulate::PartSessions& sessions_;
   SampleSource& source_;
   Plan plan_;
   std::once_flag planned_;

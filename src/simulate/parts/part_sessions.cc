@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/freed_memory.h"
 #include "graph/pieces/subgraph.h"
 #include "simulate/network/blocked_layout.h"
 
@@ -129,7 +130,10 @@ std::size_t PartSessions::freed_bytes_may_stay() const {
   return sessions_.capacity() / kShareOfLimit;
 }
 
-void PartSessions::drop_observing() { sessions_.erase_beginning_with(kObserveKey); }
+void PartSessions::drop_observing() {
+  sessions_.erase_beginning_with(kObserveKey);
+  give_back_freed_memory(0, 0);  // with what was freed before
+}
 
 SessionOptions PartSessions::session_options(int threads) const {
   SessionOptions o = network_.session_options(threads);

@@ -47,8 +47,6 @@ class PartSessions {
   PartSession suffix(const Suffix& suffix, int threads, Optimization optimization);
 
   void set_memory_limit(std::size_t bytes) { sessions_.set_capacity(bytes); }
-  /// How much of what was freed may stay with the process: little where memory is short.
-  std::size_t freed_bytes_may_stay() const;
   /// Of the sessions that are kept.
   std::size_t size_bytes() const { return sessions_.size_bytes(); }
   /// See SessionOptions. A change drops all sessions.
@@ -56,6 +54,8 @@ class PartSessions {
   void drop_observing();
 
  private:
+  /// How much of what was freed may stay with the process: little where memory is short.
+  std::size_t freed_bytes_may_stay() const;
   SessionOptions session_options(int threads) const;
   SessionRecipe recipe(const SimulatedPart& part, const std::vector<graph::TensorId>& inputs) const;
   bool may_overwrite(graph::TensorId t, Span span) const;
