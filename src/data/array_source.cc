@@ -1,6 +1,7 @@
 #include "data/array_source.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "bitsweep/error.h"
@@ -78,6 +79,35 @@ class ArraySource final : public DataSource {
   }
 
   bool next(Feed* feed) override {
+    // Another thread may ask before it hears of the error: it gets the same, not the rows behind.
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    try {
+      return read_next(feed);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
+  }
+
+  void rewind() override {
+    open_.reset();
+    constants_.clear();
+    failure_ = nullptr;
+    set_ = 0;
+    in_set_ = 0;
+    sample_ = 0;
+  }
+
+  std::int64_t size() const override { return size_; }
+  std::vector<std::string> unused() const override { return unused_; }
+
+ private:
+  struct SetPlan {
+    std::map<std::string, ArrayPlan> arrays;
+    std::int64_t num_samples = 1;
+  };
+
+  bool read_next(Feed* feed) {
     if (sample_ == size_) return false;
     while (in_set_ == plans_[set_].num_samples) {
       open_.reset();
@@ -105,23 +135,6 @@ class ArraySource final : public DataSource {
     ++sample_;
     return true;
   }
-
-  void rewind() override {
-    open_.reset();
-    constants_.clear();
-    set_ = 0;
-    in_set_ = 0;
-    sample_ = 0;
-  }
-
-  std::int64_t size() const override { return size_; }
-  std::vector<std::string> unused() const override { return unused_; }
-
- private:
-  struct SetPlan {
-    std::map<std::string, ArrayPlan> arrays;
-    std::int64_t num_samples = 1;
-  };
 
   SetPlan plan_set(const ArraySet& set, std::int64_t batch_size) const {
     OpenSet open(set);
@@ -159,6 +172,7 @@ class ArraySource final : public DataSource {
   std::int64_t sample_ = 0;
   std::unique_ptr<OpenSet> open_;
   std::map<std::string, Tensor> constants_;
+  std::exception_ptr failure_;  // of next()
 };
 
 }  // namespace

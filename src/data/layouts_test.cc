@@ -208,8 +208,12 @@ TEST_F(Layouts, NanIsFoundWhenItsSampleIsReadAndNotBefore) {
   const auto source = open_layout(folder_ / "d.npz", kOne, {});
   Feed feed;
   EXPECT_TRUE(source->next(&feed));
-  EXPECT_THAT(error_of([&] { source->next(&feed); }),
-              HasSubstr("input \"x\" holds NaN in sample 1"));
+  for (int thread = 0; thread < 2; ++thread) {  // who asks again hears the same
+    EXPECT_THAT(error_of([&] { source->next(&feed); }),
+                HasSubstr("input \"x\" holds NaN in sample 1"));
+  }
+  source->rewind();
+  EXPECT_TRUE(source->next(&feed));
 }
 
 TEST_F(Layouts, WhatCannotBeReadSaysWhatWould) {
